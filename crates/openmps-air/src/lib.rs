@@ -1,0 +1,1 @@
+//! AIR: verification, reflection, and the table of air.* intrinsics with their references.

@@ -1,0 +1,1 @@
+//! The compiler process: its protocol, its client with the disk cache, and the server.

@@ -1,0 +1,2 @@
+//! The compiler process.
+fn main() {}

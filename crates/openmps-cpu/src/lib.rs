@@ -1,0 +1,1 @@
+//! The CPU engine: lowering, code generation, loading, threads.

@@ -1,0 +1,63 @@
+//! The contract of engines: AIR in, something dispatchable out.
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use crate::air::VerifiedAir;
+use crate::bindings::Bindings;
+use crate::error::{DispatchError, EngineError};
+use crate::grid::Grid;
+use crate::signature::KernelSignature;
+
+/// What changes the generated code beside the AIR itself.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct EngineOptions {
+    /// A folder for the module after every pass (`OPENMPS_DEBUG=dump`).
+    pub dump_dir: Option<String>,
+}
+
+/// What Metal's pipeline state tells about a kernel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct KernelProperties {
+    /// Most threads of one threadgroup.
+    pub max_total_threads_per_threadgroup: u32,
+    /// Threads of one SIMD-group; 32 on every engine of ours.
+    pub thread_execution_width: u32,
+    /// Bytes of threadgroup memory that the kernel declares itself.
+    pub static_threadgroup_memory_length: u32,
+}
+
+/// Called once when a dispatch has finished, on whatever thread finished it.
+pub type Completion = Box<dyn FnOnce(Result<(), DispatchError>) + Send>;
+
+/// Compiles kernels for one kind of device.
+pub trait Engine: Send + Sync {
+    /// A short name: `cpu`, `cuda`, `recording`.
+    fn name(&self) -> &'static str;
+
+    /// Builds one kernel of `air`. May take milliseconds; results are cached by the engine.
+    ///
+    /// # Errors
+    /// See [`EngineError`].
+    fn compile(
+        &self,
+        air: &VerifiedAir,
+        signature: &KernelSignature,
+        options: &EngineOptions,
+    ) -> Result<Arc<dyn CompiledKernel>, EngineError>;
+}
+
+/// A kernel ready to run.
+pub trait CompiledKernel: Send + Sync {
+    /// What was compiled.
+    fn signature(&self) -> &KernelSignature;
+
+    /// Limits and sizes.
+    fn properties(&self) -> KernelProperties;
+
+    /// Runs the kernel over `grid`. The caller is a stream, which has already ordered this after everything before it and
+    /// keeps bound buffers alive until `completion`. An engine whose device is asynchronous returns at once; the CPU engine
+    /// works on the calling thread and its pool, and calls `completion` before it returns.
+    fn dispatch(&self, bindings: &Bindings, grid: &Grid, completion: Completion);
+}

@@ -1,0 +1,1 @@
+//! Thin safe wrappers over LLVM-C and over clang as a library.

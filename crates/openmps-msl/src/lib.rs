@@ -1,0 +1,1 @@
+//! Metal Shading Language to AIR: rewriting, clang, the standard library headers, diagnostics.

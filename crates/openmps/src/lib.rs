@@ -1,0 +1,1 @@
+//! The device runtime: device, buffers, caching allocator, streams, events, generator, libraries, settings.

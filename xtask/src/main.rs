@@ -1,0 +1,2 @@
+//! Automation behind `./dev`.
+fn main() {}
