@@ -1,2 +1,77 @@
-//! Automation behind `./dev`.
-fn main() {}
+//! Automation behind `./dev`: one subcommand a file.
+#![forbid(unsafe_code)]
+
+mod artifacts;
+mod environment;
+mod plugin;
+mod process;
+mod test;
+mod tidy;
+
+use anyhow::{Result, bail};
+use process::{Workspace, command};
+
+const HELP: &str = "\
+usage: ./dev <command>
+
+  demo           train a small model on \"mps\" and run a Metal kernel, with the story printed
+  test           everything CI does: format, lints, tidy, Rust tests, Python tests
+  build          build and install the package into .venv
+  bench [NAME]   the benchmarks (alloc, op_overhead, training, shader, memory); all without NAME
+  tidy           the rules of the house that a machine can check
+  bless          rewrite snapshot files and texts from what the code prints now, then read the diff
+  book           the book (docs/), needs mdbook
+  python ARGS    the environment's Python with ARGS
+  clean          remove build products, keep .venv";
+
+fn main() -> Result<()> {
+    let mut arguments = std::env::args().skip(1);
+    let workspace = Workspace::find()?;
+    let name = arguments.next().unwrap_or_default();
+    let rest: Vec<String> = arguments.collect();
+    match (name.as_str(), rest.as_slice()) {
+        ("demo", []) => {
+            artifacts::build(&workspace)?;
+            command(environment::python(&workspace)).arg("python/demo.py").run(&workspace)
+        }
+        ("test", filters) => test::run(&workspace, filters),
+        ("build", []) => artifacts::build(&workspace),
+        ("bench", names) => bench(&workspace, names),
+        ("tidy", []) => tidy::run(&workspace),
+        ("bless", []) => {
+            command("cargo").args(["nextest", "run", "--workspace"]).env("UPDATE_EXPECT", "1").run(&workspace)
+        }
+        ("book", []) => command("mdbook").args(["build", "docs"]).run(&workspace),
+        ("python", arguments) => {
+            artifacts::build(&workspace)?;
+            command(environment::python(&workspace)).args(arguments).run(&workspace)
+        }
+        ("clean", []) => artifacts::clean(&workspace),
+        ("help" | "--help" | "-h", _) => {
+            println!("{HELP}");
+            Ok(())
+        }
+        _ => bail!("unknown command '{name} {}'\n\n{HELP}", rest.join(" ")),
+    }
+}
+
+/// Runs Rust's allocation benchmark and the Python ones, each of which prints ratios to its reference.
+fn bench(workspace: &Workspace, names: &[String]) -> Result<()> {
+    artifacts::build(workspace)?;
+    let wanted = |name: &str| names.is_empty() || names.iter().any(|given| given == name);
+    let mut ran = 0;
+    if wanted("alloc") {
+        command("cargo").args(["bench", "--quiet", "--package", "openmps", "--bench", "alloc"]).run(workspace)?;
+        ran += 1;
+    }
+    for name in ["op_overhead", "training", "shader", "memory"] {
+        if wanted(name) {
+            command(environment::python(workspace)).arg(format!("python/benchmarks/{name}.py")).run(workspace)?;
+            ran += 1;
+        }
+    }
+    if ran == 0 {
+        bail!("no benchmark named '{}'\n\n{HELP}", names.join(" "));
+    }
+    Ok(())
+}
