@@ -1,0 +1,95 @@
+//! Kernels: what a library's function looks like to a caller, and how a launch gets into a stream.
+
+use std::sync::Arc;
+
+use openmps_engine::{ArgumentKind, Bindings, CompiledKernel, DispatchError, Grid, KernelProperties, KernelSignature};
+
+use crate::library::LibraryError;
+use crate::profile;
+use crate::stream::{Command, Retained, Stream};
+
+/// A compiled kernel; clones share it.
+#[derive(Clone)]
+pub struct Kernel {
+    compiled: Arc<dyn CompiledKernel>,
+}
+
+impl Kernel {
+    pub(crate) fn new(compiled: Arc<dyn CompiledKernel>) -> Self {
+        Self { compiled }
+    }
+
+    /// The host name.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.signature().name
+    }
+
+    /// What it takes.
+    #[must_use]
+    pub fn signature(&self) -> &KernelSignature {
+        self.compiled.signature()
+    }
+
+    /// Limits and sizes.
+    #[must_use]
+    pub fn properties(&self) -> KernelProperties {
+        self.compiled.properties()
+    }
+
+    /// Queues a launch over `grid` in `stream` and returns its position. The allocator's blocks at the base addresses in
+    /// `retained` stay out of reuse until it has run. A grid without threads is checked and then launches nothing.
+    ///
+    /// # Errors
+    /// [`LibraryError::EmptyGroup`], [`LibraryError::GroupTooLarge`] and [`LibraryError::Dispatch`] before anything is
+    /// queued; [`LibraryError::Stream`] after it has run, when the profiler waits for each operation.
+    pub fn encode(
+        &self,
+        stream: Stream,
+        bindings: Bindings,
+        retained: &[*const u8],
+        grid: Grid,
+    ) -> Result<u64, LibraryError> {
+        self.check_grid(&grid)?;
+        check_bindings(self.signature(), &bindings)?;
+        if grid.is_empty() {
+            return Ok(stream.position());
+        }
+        let command =
+            Command::dispatch(Arc::clone(&self.compiled), bindings, grid).retaining(Retained::blocks(retained));
+        let position = stream.encode(command);
+        if profile::waits_until_completed() {
+            stream.synchronize()?;
+        }
+        Ok(position)
+    }
+
+    fn check_grid(&self, grid: &Grid) -> Result<(), LibraryError> {
+        if grid.group.contains(&0) {
+            return Err(LibraryError::EmptyGroup { kernel: self.name().into(), size: grid.group });
+        }
+        let max = self.properties().max_total_threads_per_threadgroup;
+        // Three factors of 32 bits may not fit 64; a product that overflows is too large in any case.
+        let threads = grid.group.iter().try_fold(1u64, |product, &size| product.checked_mul(u64::from(size)));
+        if threads.is_none_or(|threads| threads > u64::from(max)) {
+            return Err(LibraryError::GroupTooLarge { max });
+        }
+        Ok(())
+    }
+}
+
+/// Whether everything that the kernel takes is there.
+fn check_bindings(signature: &KernelSignature, bindings: &Bindings) -> Result<(), DispatchError> {
+    for argument in &signature.arguments {
+        let (index, bound) = match argument.kind {
+            ArgumentKind::Buffer { index, .. } => (index, bindings.buffer(index).is_some()),
+            ArgumentKind::ThreadgroupMemory { index } => (index, bindings.threadgroup_memory_bytes(index).is_some()),
+            ArgumentKind::Builtin { .. } => continue,
+        };
+        if !bound {
+            let (kernel, argument) = (signature.name.clone(), argument.name.clone());
+            return Err(DispatchError::Unbound { kernel, index: index.0, argument });
+        }
+    }
+    Ok(())
+}
