@@ -1,0 +1,51 @@
+//! Every bound of the runtime's memory and device, each with the source of its number.
+
+/// One mebibyte.
+pub const MIB: u64 = 1 << 20;
+
+/// Largest aligned size served from the small pool (PyTorch: kMaxSmallAlloc).
+pub const MAX_SMALL_ALLOC_BYTES: u64 = MIB;
+/// Boundary between the large and the extra-large tier (PyTorch: kMinLargeAlloc).
+pub const MIN_LARGE_ALLOC_BYTES: u64 = 10 * MIB;
+/// Rounding of a heap that holds one oversize block (PyTorch: kRoundLarge).
+pub const ROUND_LARGE_BYTES: u64 = 2 * MIB;
+/// Heap of the small tier (PyTorch: kSmallHeap).
+pub const SMALL_HEAP_BYTES: u64 = 8 * MIB;
+/// Heap of the large tier (PyTorch: kLargeHeap).
+pub const LARGE_HEAP_BYTES: u64 = 32 * MIB;
+/// Heap of the extra-large tier (PyTorch: kXLargeHeap).
+pub const XLARGE_HEAP_BYTES: u64 = 1024 * MIB;
+/// Smallest surplus that is split off in the large pool (PyTorch: kMaxSmallAlloc again).
+pub const LARGE_MIN_SPLIT_BYTES: u64 = MIB;
+/// Placement alignment of blocks up to 1 MiB: Apple silicon's for buffers.
+pub const SMALL_ALIGNMENT_BYTES: u64 = 256;
+/// Placement alignment of larger blocks, and the smallest bucket granule: Apple silicon's page.
+pub const LARGE_ALIGNMENT_BYTES: u64 = 16 << 10;
+
+/// Hard limit of the allocator when nothing is set (PyTorch's default).
+pub const DEFAULT_HIGH_WATERMARK_RATIO: f64 = 1.7;
+/// Largest ratio that is accepted (PyTorch's upper bound).
+pub const MAX_WATERMARK_RATIO: f64 = 2.0;
+/// Soft limit of the allocator when nothing is set (PyTorch's default for unified memory).
+pub const DEFAULT_LOW_WATERMARK_RATIO: f64 = 1.4;
+
+/// Unit in which heaps are placed in the arena: a huge page of x86-64, and the divisor of every heap size.
+pub const ARENA_SLOT_BYTES: u64 = 2 * MIB;
+/// Address space that the arena asks for first; half as much after each refusal.
+pub const ARENA_BYTES_MAX: u64 = 4 << 40;
+/// The arena gives up below this: less would not hold one extra-large heap and what belongs to it.
+pub const ARENA_BYTES_MIN: u64 = 2 << 30;
+/// Heaps from this size on ask for transparent huge pages. The small heaps do not, so that few small tensors stay small.
+pub const HUGE_PAGE_HEAP_BYTES_MIN: u64 = LARGE_HEAP_BYTES;
+
+/// Busy blocks that best fit passes by in one stream's list before it leaves the list to coalescing; bounds the time of
+/// an allocation when one stream has very many blocks in flight.
+pub const BEST_FIT_BUSY_BLOCKS_MAX: usize = 64;
+
+/// Parts of a hundred of the usable memory that are the recommended maximum: Apple's machines report two thirds to three
+/// quarters.
+pub const RECOMMENDED_MAX_PERCENT: u64 = 75;
+
+/// The operating system version that the device announces: the newest whose default language is Metal 3.2, without the
+/// cooperative-tensor kernels of macOS 26.
+pub const ANNOUNCED_OS: (u32, u32) = (15, 2);

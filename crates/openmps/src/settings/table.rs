@@ -1,0 +1,259 @@
+//! The table of settings: one entry a variable, with what a user must know and how its value is applied.
+//!
+//! `openmps info`, the book's page and [`crate::Settings::from_lookup`] all read this table.
+
+use std::ffi::OsStr;
+use std::fmt::Write as _;
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::PathBuf;
+
+use openmps_engine::LanguageVersion;
+
+use super::{Activation, Fallback, Settings, number};
+
+/// One environment variable.
+pub struct Setting {
+    /// The variable.
+    pub name: &'static str,
+    /// How its text is read.
+    pub kind: &'static str,
+    /// Unit of the value, empty if it has none.
+    pub unit: &'static str,
+    /// The value when it is not set.
+    pub default: &'static str,
+    /// What is accepted, and what happens outside.
+    pub range: &'static str,
+    /// What it does.
+    pub doc: &'static str,
+    pub(super) apply: fn(&mut Settings, &OsStr),
+}
+
+/// All settings, PyTorch's first.
+pub fn table() -> &'static [Setting] {
+    &TABLE
+}
+
+/// The table as a Markdown table for the book.
+pub fn markdown() -> String {
+    let mut page = String::from("| variable | type | unit | default | range | effect |\n|---|---|---|---|---|---|\n");
+    for Setting { name, kind, unit, default, range, doc, apply: _ } in &TABLE {
+        writeln!(page, "| `{name}` | {kind} | {unit} | {default} | {range} | {doc} |")
+            .expect("a String takes all text");
+    }
+    page
+}
+
+const MASK: &str = "integer as C's `strtol` base 0 reads it; no number is 0";
+const RATIO: &str = "number as C's `strtod` reads it; no number is 0";
+
+static TABLE: [Setting; 16] = [
+    Setting {
+        name: "PYTORCH_DEBUG_MPS_ALLOCATOR",
+        kind: MASK,
+        unit: "bit mask",
+        default: "0",
+        range: "32 bits; unknown bits do nothing",
+        doc: "Log lines of the allocator: 1 profiling, 2 allocations, 4 recycles, 8 releases, 16 only the large pool.",
+        apply: |settings, value| settings.debug_allocator = number::mask(value.as_bytes()),
+    },
+    Setting {
+        name: "PYTORCH_MPS_HIGH_WATERMARK_RATIO",
+        kind: RATIO,
+        unit: "share of the recommended maximum",
+        default: "1.7",
+        range: "0 to 2; otherwise the first allocation raises",
+        doc: "Hard limit of the allocator; 0 is unlimited. The low ratio must not exceed it.",
+        apply: |settings, value| settings.high_watermark_ratio = number::strtod(value.as_bytes()),
+    },
+    Setting {
+        name: "PYTORCH_MPS_LOW_WATERMARK_RATIO",
+        kind: RATIO,
+        unit: "share of the recommended maximum",
+        default: "1.4",
+        range: "0 to the high ratio (2 if that is 0); otherwise the first allocation raises",
+        doc: "Soft limit: above it cached memory is collected and work is committed early; 0 is none.",
+        apply: |settings, value| settings.low_watermark_ratio = number::strtod(value.as_bytes()),
+    },
+    Setting {
+        name: "PYTORCH_MPS_LOG_PROFILE_INFO",
+        kind: MASK,
+        unit: "bit mask",
+        default: "0",
+        range: "0 to 1023; otherwise the profiler raises when it is made",
+        doc: "Lines about operations, copies and fallbacks on stderr.",
+        apply: |settings, value| settings.log_profile_info = number::mask(value.as_bytes()),
+    },
+    Setting {
+        name: "PYTORCH_MPS_TRACE_SIGNPOSTS",
+        kind: MASK,
+        unit: "bit mask",
+        default: "0",
+        range: "low half to 63, high half to 7; otherwise the profiler raises when it is made",
+        doc: "Which signposts a trace holds.",
+        apply: |settings, value| settings.trace_signposts = number::mask(value.as_bytes()),
+    },
+    Setting {
+        name: "PYTORCH_MPS_FAST_MATH",
+        kind: "switch: on unless exactly `0`",
+        unit: "",
+        default: "off",
+        range: "any text",
+        doc: "Compile kernels from source with fast math.",
+        apply: |settings, value| settings.fast_math = value != "0",
+    },
+    Setting {
+        name: "PYTORCH_MPS_METAL_VERSION",
+        kind: "word",
+        unit: "",
+        default: "by operating system version",
+        range: "`3.1`, `3.2`, `4.0`; anything else warns and is ignored",
+        doc: "Language version of kernels compiled from source.",
+        apply: metal_version,
+    },
+    Setting {
+        name: "PYTORCH_MPS_PREFER_METAL",
+        kind: "switch: on when set, whatever the text",
+        unit: "",
+        default: "off",
+        range: "any text",
+        doc: "Matrix products by Metal kernels instead of graphs.",
+        apply: |settings, _| settings.prefer_metal = true,
+    },
+    Setting {
+        name: "PYTORCH_ENABLE_MPS_FALLBACK",
+        kind: "integer as C++'s `std::stoi` reads it",
+        unit: "",
+        default: "0",
+        range: "32-bit integers; other text stops the import of the plug-in",
+        doc: "Not 0: operators that the backend lacks run on the CPU with a warning.",
+        apply: |settings, value| {
+            settings.enable_fallback = match number::stoi(value.as_bytes()) {
+                Some(0) => Fallback::Off,
+                Some(_) => Fallback::On,
+                None => Fallback::Invalid(value.to_string_lossy().into_owned()),
+            };
+        },
+    },
+    Setting {
+        name: "MTL_CAPTURE_ENABLED",
+        kind: "switch: on when exactly `1`",
+        unit: "",
+        default: "off",
+        range: "any text",
+        doc: "Makes GPU trace capture available.",
+        apply: |settings, value| settings.capture_enabled = value == "1",
+    },
+    Setting {
+        name: "OPENMPS_ACTIVATE",
+        kind: "word",
+        unit: "",
+        default: "unset",
+        range: "`0`, `1`; anything else warns and is ignored",
+        doc: "1 takes the MPS device even where another accelerator works; 0 never takes it.",
+        apply: activate,
+    },
+    Setting {
+        name: "OPENMPS_DEBUG",
+        kind: "words separated by commas or spaces",
+        unit: "",
+        default: "none",
+        range: "`dump`, `verify`, `serial`, `trash`, `panic`; unknown words warn and are ignored",
+        doc: "Dump code after each pass, verify after each pass, one worker only, fill memory that is handed out with a \
+              pattern, do not catch panics at the C boundary.",
+        apply: debug_words,
+    },
+    Setting {
+        name: "OPENMPS_CACHE_DIR",
+        kind: "path",
+        unit: "",
+        default: "`openmps` in the user's cache folder",
+        range: "empty is unset",
+        doc: "Folder of the compiled-code cache.",
+        apply: |settings, value| settings.cache_dir = path(value),
+    },
+    Setting {
+        name: "OPENMPS_COMPILER",
+        kind: "path",
+        unit: "",
+        default: "the installed `openmps-compiler`",
+        range: "empty is unset",
+        doc: "The compiler executable.",
+        apply: |settings, value| settings.compiler = path(value),
+    },
+    Setting {
+        name: "OPENMPS_DUMP_DIR",
+        kind: "path",
+        unit: "",
+        default: "`openmps-dump` in the working folder",
+        range: "empty is unset",
+        doc: "Where `OPENMPS_DEBUG=dump` writes.",
+        apply: |settings, value| settings.dump_dir = path(value),
+    },
+    Setting {
+        name: "OPENMPS_RECOMMENDED_MAX_MEMORY",
+        kind: "decimal integer",
+        unit: "bytes",
+        default: "three quarters of the memory that the process may use",
+        range: "1 to 2^63-1; anything else warns and is ignored",
+        doc: "The recommended maximum that the watermark ratios refer to.",
+        apply: recommended_max_memory,
+    },
+];
+
+fn path(value: &OsStr) -> Option<PathBuf> {
+    (!value.is_empty()).then(|| PathBuf::from(value))
+}
+
+fn metal_version(settings: &mut Settings, value: &OsStr) {
+    settings.metal_version = match value.as_bytes() {
+        b"3.1" => Some(LanguageVersion::Metal3_1),
+        b"3.2" => Some(LanguageVersion::Metal3_2),
+        b"4.0" => Some(LanguageVersion::Metal4_0),
+        _ => {
+            let given = value.to_string_lossy();
+            settings.warnings.push(format!("Ignoring PYTORCH_MPS_METAL_VERSION={given}, expected 3.1, 3.2 or 4.0"));
+            None
+        }
+    };
+}
+
+fn activate(settings: &mut Settings, value: &OsStr) {
+    settings.activate = match value.as_bytes() {
+        b"1" => Activation::Always,
+        b"0" => Activation::Never,
+        b"" => Activation::WhenUnclaimed,
+        _ => {
+            settings.warnings.push(format!("Ignoring OPENMPS_ACTIVATE={}, expected 0 or 1", value.to_string_lossy()));
+            Activation::WhenUnclaimed
+        }
+    };
+}
+
+fn debug_words(settings: &mut Settings, value: &OsStr) {
+    let text = value.to_string_lossy();
+    for word in text.split([',', ' ']).filter(|word| !word.is_empty()) {
+        match word {
+            "dump" => settings.debug.dump = true,
+            "verify" => settings.debug.verify = true,
+            "serial" => settings.debug.serial = true,
+            "trash" => settings.debug.trash = true,
+            "panic" => settings.debug.panic = true,
+            unknown => settings.warnings.push(format!(
+                "Ignoring unknown word {unknown} in OPENMPS_DEBUG, expected dump, verify, serial, trash or panic"
+            )),
+        }
+    }
+}
+
+fn recommended_max_memory(settings: &mut Settings, value: &OsStr) {
+    let given = value.to_string_lossy();
+    settings.recommended_max_memory = match given.parse::<u64>() {
+        Ok(bytes) if bytes >= 1 && i64::try_from(bytes).is_ok() => Some(bytes),
+        Ok(_) | Err(_) => {
+            settings.warnings.push(format!(
+                "Ignoring OPENMPS_RECOMMENDED_MAX_MEMORY={given}, expected a number of bytes from 1 to 2^63-1"
+            ));
+            None
+        }
+    };
+}
