@@ -1,6 +1,8 @@
 //! The device runtime: device, buffers, caching allocator, streams, events, generator, libraries, settings.
 
+pub mod buffer;
 pub mod capture;
+pub mod device;
 mod engines;
 pub mod event;
 mod frontends;
@@ -8,11 +10,14 @@ pub mod generator;
 pub mod kernel;
 pub mod library;
 pub mod limits;
+pub mod memory;
 pub mod profile;
 pub mod settings;
 pub mod stream;
 mod stream_id;
 
+pub use buffer::Buffer;
+pub use device::Device;
 pub use kernel::Kernel;
 pub use library::{Library, LibraryError};
 pub use openmps_engine::{
@@ -20,6 +25,3 @@ pub use openmps_engine::{
 };
 pub use settings::Settings;
 pub use stream::{Stream, StreamError, StreamId};
-pub mod buffer;
-pub mod device;
-pub mod memory;
