@@ -1,0 +1,45 @@
+// CPU aliases of MPS tensors and the way back.
+//
+// MPS memory is host memory, so a CPU kernel can work on it directly: `cpuAlias` gives a CPU
+// tensor over the same bytes, `adopt` turns a fresh CPU result into an MPS tensor without a copy,
+// and `writeBack` carries over what a kernel changed in an argument (sizes, strides, storage).
+//
+// Two StorageImpls describe one block: the MPS one that users hold, and its CPU "twin", cached in
+// the block's user slot. Sharing a single StorageImpl does not work: views made inside CPU kernels
+// take their device from it, and DispatchStub then meets an MPS tensor.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+#include <c10/util/SmallVector.h>
+
+#include <utility>
+
+namespace openmps {
+
+inline bool isMps(const at::Tensor& tensor) {
+  return tensor.unsafeGetTensorImpl()->device_type() == c10::kMPS;
+}
+
+// What one redispatch replaced: (MPS tensor, its CPU alias) and (MPS storage, its twin).
+struct AliasMap {
+  c10::SmallVector<std::pair<at::Tensor, at::Tensor>, 8> tensors;
+  c10::SmallVector<std::pair<c10::Storage, c10::StorageImpl*>, 2> storages;
+};
+
+// The CPU StorageImpl over the memory of an MPS storage.
+c10::intrusive_ptr<c10::StorageImpl> twinOf(c10::StorageImpl* storage);
+
+// A CPU tensor over the memory of `tensor` (strided, sparse COO or compressed), without autograd
+// state. Conjugate and negative bits and the wrapped-number flag are kept. Member tensors of sparse
+// layouts are added to `map`, so that results that reuse them find their way back.
+at::Tensor cpuAlias(const at::Tensor& tensor, AliasMap* map = nullptr);
+
+// The MPS tensor for a result of a CPU kernel; in place when nobody else holds `result`. A result
+// that is a view of an argument in `map` gets that argument's MPS storage.
+at::Tensor adopt(at::Tensor&& result, const AliasMap* map = nullptr);
+
+// Copies what a kernel changed in the metadata or storage of `alias` back into `original`.
+// Must run once per pair: after a resize the alias no longer owns the new block.
+void writeBack(const at::Tensor& original, const at::Tensor& alias, const AliasMap& map);
+
+} // namespace openmps

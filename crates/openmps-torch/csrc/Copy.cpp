@@ -1,0 +1,100 @@
+// copy_, _copy_from, _copy_from_and_resize, .item(), record_stream.
+//
+// Both sides of a copy are host memory, so the CPU's copy kernel does the work, conversions,
+// strides and conjugate and negative bits included. What is left here are PyTorch's preconditions
+// and the order with queued kernels: a copy to the CPU is a synchronization point, where deferred
+// errors surface; a copy between MPS tensors is not.
+#include "Aliasing.h"
+#include "MPSAllocator.h"
+#include "MPSStream.h"
+#include "Registration.h"
+
+#include <ATen/ExpandUtils.h>
+#include <ATen/core/LegacyTypeDispatch.h>
+#include <ATen/ops/_local_scalar_dense_cpu_dispatch.h>
+#include <ATen/ops/copy_native.h>
+#include <ATen/ops/resize.h>
+
+namespace openmps {
+
+namespace {
+
+bool isSupportedPair(const at::Tensor& dst, const at::Tensor& src) {
+  const auto known = [](const at::Tensor& tensor) { return tensor.is_mps() || tensor.is_cpu(); };
+  return known(dst) && known(src);
+}
+
+void orderWithQueuedKernels(const at::Tensor& dst, const at::Tensor& src, bool non_blocking) {
+  if (src.is_mps() && dst.is_cpu() && !non_blocking) {
+    synchronizeCurrentStream();
+  } else {
+    drainCurrentStream();
+  }
+}
+
+at::Tensor hostView(const at::Tensor& tensor) {
+  return tensor.is_mps() ? cpuAlias(tensor) : tensor;
+}
+
+at::Tensor& copy_(at::Tensor& self, const at::Tensor& src, bool non_blocking) {
+  TORCH_CHECK(self.defined(), "dst is undefined");
+  TORCH_CHECK(src.defined(), "src is undefined");
+  if (self.is_same(src) || src.numel() == 0) {
+    return self;
+  }
+  TORCH_CHECK(
+      isSupportedPair(self, src),
+      "copies between ",
+      src.device(),
+      " and ",
+      self.device(),
+      " have to go through the CPU");
+  if (self.numel() == 0) {
+    self.resize_(src.sizes());
+  }
+  TORCH_CHECK(
+      self.dim() >= src.dim(),
+      "Destination ",
+      self.sizes(),
+      " doesn't match the broadcast shape ",
+      src.sizes());
+  orderWithQueuedKernels(self, src, non_blocking);
+  at::AutoDispatchBelowADInplaceOrView below_autograd;
+  at::Tensor destination = hostView(self);
+  at::native::copy_(destination, hostView(src), non_blocking);
+  return self;
+}
+
+at::Tensor copyFrom(const at::Tensor& self, const at::Tensor& dst, bool non_blocking) {
+  at::Tensor destination = dst;
+  copy_(destination, self, non_blocking);
+  return dst;
+}
+
+at::Tensor copyFromAndResize(const at::Tensor& self, const at::Tensor& dst) {
+  dst.resize_(self.sizes());
+  return copyFrom(self, dst, /*non_blocking=*/false);
+}
+
+at::Scalar localScalarDense(const at::Tensor& self) {
+  TORCH_CHECK(self.numel() > 0, "_local_scalar_dense: Empty tensor not supported");
+  synchronizeCurrentStream();
+  at::AutoDispatchBelowADInplaceOrView below_autograd;
+  return at::cpu::_local_scalar_dense(cpuAlias(self));
+}
+
+void recordStream(at::Tensor& self, c10::Stream stream) {
+  getMPSAllocator()->recordStream(self.storage().data_ptr(), stream);
+}
+
+} // namespace
+
+void registerCopies(torch::Library& library) {
+  library.impl("copy_", &copy_);
+  library.impl("_copy_from", &copyFrom);
+  library.impl("_copy_from_and_resize", &copyFromAndResize);
+  library.impl("_local_scalar_dense", &localScalarDense);
+  library.impl("record_stream", &recordStream);
+}
+
+} // namespace openmps

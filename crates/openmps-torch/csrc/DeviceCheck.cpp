@@ -1,0 +1,99 @@
+// Device checks of arguments.
+#include "DeviceCheck.h"
+
+#include "Aliasing.h"
+
+#include <ATen/core/op_registration/adaption.h>
+
+namespace openmps {
+
+namespace {
+
+// The checks of one call, argument by argument in the order of the generated wrappers: out
+// arguments first.
+class Checker {
+ public:
+  explicit Checker(const CheckedOp& op) : op_(op) {}
+
+  void operator()(const at::Tensor& tensor, const c10::Argument& argument) {
+    if (!tensor.defined()) {
+      return;
+    }
+    if (op_.check == DeviceCheck::AllowCpuScalars) {
+      TORCH_CHECK(
+          isMps(tensor) || tensor.dim() == 0,
+          "Expected all tensors to be on the same device, but found at least two devices, mps:0 "
+          "and ",
+          tensor.device(),
+          "!");
+    } else if (op_.check == DeviceCheck::SameDevice) {
+      c10::impl::check_and_update_common_device(
+          common_device_, tensor, op_.wrapper, argument.name().c_str());
+    }
+  }
+
+ private:
+  const CheckedOp& op_;
+  std::optional<c10::Device> common_device_;
+};
+
+template <class CheckOne>
+void outArgumentsFirst(const c10::FunctionSchema& schema, const CheckOne& check_one) {
+  const auto& arguments = schema.arguments();
+  for (const bool out : {true, false}) {
+    for (size_t index = 0; index < arguments.size(); ++index) {
+      if (arguments[index].is_out() == out) {
+        check_one(index, arguments[index]);
+      }
+    }
+  }
+}
+
+} // namespace
+
+void checkDevices(
+    const CheckedOp& op, const c10::OperatorHandle& handle, const torch::jit::Stack& stack) {
+  const auto& schema = handle.schema();
+  const size_t first = stack.size() - schema.arguments().size();
+  bool all_mps = true;
+  for (size_t index = first; index < stack.size() && all_mps; ++index) {
+    const auto& value = stack[index];
+    if (value.isTensor()) {
+      all_mps = !value.toTensor().defined() || isMps(value.toTensor());
+    } else if (value.isTensorList()) {
+      for (const at::Tensor& tensor : value.toTensorList()) {
+        all_mps = all_mps && (!tensor.defined() || isMps(tensor));
+      }
+    }
+  }
+  if (C10_LIKELY(all_mps)) {
+    return;
+  }
+  Checker checker(op);
+  outArgumentsFirst(schema, [&](size_t index, const c10::Argument& argument) {
+    const auto& value = stack[first + index];
+    if (value.isTensor()) {
+      checker(value.toTensor(), argument);
+    } else if (value.isTensorList()) {
+      for (const at::Tensor& tensor : value.toTensorList()) {
+        checker(tensor, argument);
+      }
+    }
+  });
+}
+
+void checkDevices(const CheckedOp& op, std::initializer_list<const at::Tensor*> tensors) {
+  const std::string name(op.name);
+  const auto dot = name.find('.');
+  const auto overload = dot == std::string::npos ? std::string() : name.substr(dot + 1);
+  const auto handle = c10::Dispatcher::singleton().findSchemaOrThrow(
+      ("aten::" + name.substr(0, dot)).c_str(), overload.c_str());
+  Checker checker(op);
+  outArgumentsFirst(handle.schema(), [&](size_t index, const c10::Argument& argument) {
+    if (const auto* tensor = tensors.begin()[index]) {
+      checker(*tensor, argument);
+    }
+  });
+}
+
+} // namespace openmps

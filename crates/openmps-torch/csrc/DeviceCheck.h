@@ -1,0 +1,39 @@
+// Device checks of arguments, with the texts of PyTorch's generated wrappers and TensorIterator.
+//
+// Without them `mps + cpu` would silently compute, since both live in host memory.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+#include <ATen/core/dispatch/Dispatcher.h>
+#include <ATen/core/stack.h>
+
+#include <initializer_list>
+
+namespace openmps {
+
+enum class DeviceCheck : uint8_t {
+  // The op accepts tensors of several devices, or checks by itself.
+  None,
+  // All tensors on one device; the message names argument and wrapper.
+  SameDevice,
+  // TensorIterator's rule: CPU tensors are fine when they have no dimensions.
+  AllowCpuScalars,
+};
+
+// What a kernel has to know of its op: the name with overload, and the name that PyTorch's code
+// generator would have given the wrapper, which error texts quote.
+struct CheckedOp {
+  const char* name;
+  DeviceCheck check;
+  const char* wrapper;
+};
+
+// Checks the arguments of a boxed call, the last ones on the stack.
+void checkDevices(
+    const CheckedOp& op, const c10::OperatorHandle& handle, const torch::jit::Stack& stack);
+
+// The slow path of an unboxed kernel that met a tensor of another device. `tensors` holds one entry
+// per argument of the op's schema, null for arguments that are no tensors.
+void checkDevices(const CheckedOp& op, std::initializer_list<const at::Tensor*> tensors);
+
+} // namespace openmps

@@ -1,0 +1,24 @@
+// Boxed redispatch: runs an operator's CPU kernel on CPU aliases of its MPS arguments.
+#pragma once
+
+#include "DeviceCheck.h"
+
+#include <torch/library.h>
+
+#include <string>
+
+namespace openmps {
+
+// A kernel that redispatches `op` to the CPU.
+torch::CppFunction redispatchKernel(const CheckedOp& op);
+
+// The same, with the warning of PYTORCH_ENABLE_MPS_FALLBACK=1.
+torch::CppFunction warningFallbackKernel();
+
+// Raises PyTorch's NotImplementedError for ops without an MPS kernel.
+torch::CppFunction errorFallbackKernel();
+
+// The commit hash that the error text names (torch.version.git_version).
+void setCommitHash(std::string hash);
+
+} // namespace openmps

@@ -1,0 +1,219 @@
+// Unboxed kernels for the most used ops: alias the arguments, call the CPU kernel behind
+// at::cpu::<op> directly (no dispatcher, no IValues), adopt the results.
+//
+// Saves about 0.3 us a call against the boxed redispatch. The list is in gen_ops.py; an op in it
+// returns fresh tensors only, never an argument or a view of one.
+#pragma once
+
+#include "Aliasing.h"
+#include "DeviceCheck.h"
+#include "MPSAllocator.h"
+#include "MPSStream.h"
+
+#include <ATen/core/IListRef.h>
+#include <ATen/core/LegacyTypeDispatch.h>
+#include <torch/library.h>
+
+#include <tuple>
+#include <vector>
+
+namespace openmps {
+
+using FastOp = CheckedOp;
+
+// What every call of a CPU kernel for MPS needs around it.
+class CpuKernelScope {
+  at::AutoDispatchBelowADInplaceOrView below_autograd_;
+  ArenaAllocationScope arena_;
+};
+
+// How an argument of type T is checked and replaced.
+template <class T>
+struct FastArgument {
+  static bool onMps(const std::remove_reference_t<T>&) {
+    return true;
+  }
+  static const at::Tensor* tensor(const std::remove_reference_t<T>&) {
+    return nullptr;
+  }
+  static T alias(T value) {
+    return static_cast<T>(value);
+  }
+};
+
+template <>
+struct FastArgument<const at::Tensor&> {
+  static bool onMps(const at::Tensor& value) {
+    return isMps(value) || !value.defined();
+  }
+  static const at::Tensor* tensor(const at::Tensor& value) {
+    return &value;
+  }
+  static at::Tensor alias(const at::Tensor& value) {
+    return C10_LIKELY(isMps(value)) ? cpuAlias(value) : value;
+  }
+};
+
+template <>
+struct FastArgument<const std::optional<at::Tensor>&> {
+  static bool onMps(const std::optional<at::Tensor>& value) {
+    return !value || FastArgument<const at::Tensor&>::onMps(*value);
+  }
+  static const at::Tensor* tensor(const std::optional<at::Tensor>& value) {
+    return value ? &*value : nullptr;
+  }
+  static std::optional<at::Tensor> alias(const std::optional<at::Tensor>& value) {
+    return value ? std::optional(FastArgument<const at::Tensor&>::alias(*value)) : std::nullopt;
+  }
+};
+
+// Lists mix devices only in ops without a check (cat, foreach, fused), or raise in the kernel.
+template <>
+struct FastArgument<at::TensorList> {
+  static bool onMps(at::TensorList) {
+    return true;
+  }
+  static const at::Tensor* tensor(at::TensorList) {
+    return nullptr;
+  }
+  static std::vector<at::Tensor> alias(at::TensorList value) {
+    std::vector<at::Tensor> aliases;
+    aliases.reserve(value.size());
+    for (const auto& tensor : value) {
+      aliases.push_back(FastArgument<const at::Tensor&>::alias(tensor));
+    }
+    return aliases;
+  }
+};
+
+template <>
+struct FastArgument<const at::ITensorListRef&> {
+  static bool onMps(const at::ITensorListRef&) {
+    return true;
+  }
+  static const at::Tensor* tensor(const at::ITensorListRef&) {
+    return nullptr;
+  }
+  static std::vector<at::Tensor> alias(const at::ITensorListRef& value) {
+    std::vector<at::Tensor> aliases;
+    aliases.reserve(value.size());
+    for (const at::Tensor& tensor : value) {
+      aliases.push_back(FastArgument<const at::Tensor&>::alias(tensor));
+    }
+    return aliases;
+  }
+};
+
+template <>
+struct FastArgument<const c10::List<std::optional<at::Tensor>>&> {
+  using List = c10::List<std::optional<at::Tensor>>;
+  static bool onMps(const List&) {
+    return true;
+  }
+  static const at::Tensor* tensor(const List&) {
+    return nullptr;
+  }
+  static List alias(const List& value) {
+    List aliases;
+    aliases.reserve(value.size());
+    for (const std::optional<at::Tensor> tensor : value) {
+      aliases.push_back(FastArgument<const std::optional<at::Tensor>&>::alias(tensor));
+    }
+    return aliases;
+  }
+};
+
+inline at::Tensor adoptResult(at::Tensor&& result) {
+  return adopt(std::move(result));
+}
+
+template <class... T>
+std::tuple<T...> adoptResult(std::tuple<T...>&& results) {
+  return std::apply(
+      [](auto&&... result) {
+        return std::tuple<T...>(adoptResult(std::move(result))...);
+      },
+      std::move(results));
+}
+
+// Checks in the schema's argument order; the common case is one comparison per tensor.
+template <const FastOp& op, class... A>
+struct FastCheck {
+  static void run(const std::remove_reference_t<A>&... arguments) {
+    if constexpr (op.check != DeviceCheck::None) {
+      if (C10_UNLIKELY(!(FastArgument<A>::onMps(arguments) && ...))) {
+        checkDevices(op, {FastArgument<A>::tensor(arguments)...});
+      }
+    }
+    drainCurrentStream();
+  }
+};
+
+template <const FastOp& op, class Type, Type function>
+struct FunctionalKernel;
+
+template <const FastOp& op, class R, class... A, R (*function)(A...)>
+struct FunctionalKernel<op, R (*)(A...), function> {
+  static R call(A... arguments) {
+    FastCheck<op, A...>::run(arguments...);
+    const CpuKernelScope scope;
+    return adoptResult(function(FastArgument<A>::alias(arguments)...));
+  }
+};
+
+// In-place kernels change bytes only, never sizes: nothing has to be written back.
+template <const FastOp& op, class Type, Type function>
+struct InplaceKernel;
+
+template <const FastOp& op, class... A, at::Tensor& (*function)(at::Tensor&, A...)>
+struct InplaceKernel<op, at::Tensor& (*)(at::Tensor&, A...), function> {
+  static at::Tensor& call(at::Tensor& self, A... arguments) {
+    FastCheck<op, const at::Tensor&, A...>::run(self, arguments...);
+    const CpuKernelScope scope;
+    at::Tensor self_alias = FastArgument<const at::Tensor&>::alias(self);
+    function(self_alias, FastArgument<A>::alias(arguments)...);
+    return self;
+  }
+};
+
+// Fused optimizers: everything that changes is in the lists.
+template <const FastOp& op, class... A, void (*function)(A...)>
+struct InplaceKernel<op, void (*)(A...), function> {
+  static void call(A... arguments) {
+    FastCheck<op, A...>::run(arguments...);
+    const CpuKernelScope scope;
+    function(FastArgument<A>::alias(arguments)...);
+  }
+};
+
+// out= kernels may resize their last argument.
+template <const FastOp& op, class Type, Type function>
+struct OutKernel;
+
+template <const FastOp& op, class... A, at::Tensor& (*function)(A...)>
+struct OutKernel<op, at::Tensor& (*)(A...), function> {
+  static at::Tensor& call(A... arguments) {
+    FastCheck<op, A...>::run(arguments...);
+    const CpuKernelScope scope;
+    auto& out = std::get<sizeof...(A) - 1>(std::tie(arguments...));
+    AliasMap map;
+    at::Tensor& result = map.tensors.emplace_back(out, cpuAlias(out)).second;
+    callWithOut(
+        result, std::make_index_sequence<sizeof...(A) - 1>(), std::tie(arguments...));
+    writeBack(out, result, map);
+    return const_cast<at::Tensor&>(out);
+  }
+
+ private:
+  template <size_t... I>
+  static void callWithOut(
+      at::Tensor& out,
+      std::index_sequence<I...>,
+      const std::tuple<std::remove_reference_t<A>&...>& arguments) {
+    using Types = std::tuple<A...>;
+    function(
+        FastArgument<std::tuple_element_t<I, Types>>::alias(std::get<I>(arguments))..., out);
+  }
+};
+
+} // namespace openmps

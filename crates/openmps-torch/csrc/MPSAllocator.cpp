@@ -1,0 +1,173 @@
+// Allocators over the runtime's arena.
+//
+// Every DataPtr is "simple" (context == data): oneDNN goes through Allocator::raw_allocate and
+// raw_deallocate, which keep only the data pointer. The deleter therefore accepts memory of the
+// arena and of the process's original CPU allocator.
+#include "MPSAllocator.h"
+
+#include "Status.h"
+
+#include <c10/core/CPUAllocator.h>
+#include <c10/util/Exception.h>
+
+#include <algorithm>
+
+namespace openmps {
+
+thread_local int ArenaAllocationScope::depth_ = 0;
+
+namespace {
+
+const c10::Device kDevice(c10::kMPS, 0);
+c10::Allocator* originalHostAllocator = nullptr;
+
+void* allocateBlock(size_t size, uint32_t usage) {
+  void* address = nullptr;
+  if (size != 0) {
+    check(openmps_allocate(size, usage, &address));
+  }
+  return address;
+}
+
+class MPSAllocator final : public c10::DeviceAllocator {
+ public:
+  c10::DataPtr allocate(size_t size) override {
+    void* address = allocateBlock(size, OPENMPS_USAGE_DEVICE);
+    return {address, address, &deleteBlock, kDevice};
+  }
+  c10::DeleterFnPtr raw_deleter() const override {
+    return &deleteBlock;
+  }
+  void copy_data(void* dest, const void* src, size_t count) const override {
+    default_copy_data(dest, src, count);
+  }
+  bool initialized() override {
+    return openmps_allocator_is_initialized();
+  }
+  void emptyCache(c10::MempoolId_t) override {
+    check(openmps_empty_cache());
+  }
+  void recordStream(const c10::DataPtr& pointer, c10::Stream stream) override {
+    if (pointer.get() != nullptr) {
+      check(openmps_record_stream(pointer.get(), static_cast<uint32_t>(stream.id())));
+    }
+  }
+  c10::CachingDeviceAllocator::DeviceStats getDeviceStats(c10::DeviceIndex) override {
+    OpenmpsMemoryStats stats{};
+    check(openmps_memory_stats(&stats));
+    c10::CachingDeviceAllocator::DeviceStats result;
+    constexpr auto aggregate = static_cast<size_t>(c10::CachingAllocator::StatType::AGGREGATE);
+    result.allocated_bytes[aggregate] = toStat(stats.allocated_bytes);
+    result.reserved_bytes[aggregate] = toStat(stats.reserved_bytes);
+    result.active_bytes[aggregate] = toStat(stats.active_bytes);
+    return result;
+  }
+  void resetAccumulatedStats(c10::DeviceIndex) override {
+    check(openmps_reset_accumulated_stats());
+  }
+  void resetPeakStats(c10::DeviceIndex) override {
+    check(openmps_reset_peak_stats());
+  }
+  std::pair<size_t, size_t> getMemoryInfo(c10::DeviceIndex) override {
+    const size_t recommended = openmps_device_recommended_max_working_set_bytes();
+    uint64_t driver = 0;
+    check(openmps_driver_allocated_bytes(&driver));
+    return {recommended - std::min<size_t>(recommended, driver), recommended};
+  }
+
+ private:
+  static c10::CachingAllocator::Stat toStat(const OpenmpsStat& stat) {
+    return {stat.current, stat.peak, stat.allocated, stat.freed};
+  }
+};
+
+class PinnedAllocator final : public c10::Allocator {
+ public:
+  c10::DataPtr allocate(size_t size) override {
+    void* address = allocateBlock(size, OPENMPS_USAGE_PINNED);
+    return {address, address, &deleteBlock, c10::Device(c10::kCPU)};
+  }
+  c10::DeleterFnPtr raw_deleter() const override {
+    return &deleteBlock;
+  }
+  void copy_data(void* dest, const void* src, size_t count) const override {
+    default_copy_data(dest, src, count);
+  }
+};
+
+// The process's CPU allocator outside of an ArenaAllocationScope, the arena inside.
+class HostAllocator final : public c10::Allocator {
+ public:
+  c10::DataPtr allocate(size_t size) override {
+    if (C10_LIKELY(!ArenaAllocationScope::active())) {
+      return originalHostAllocator->allocate(size);
+    }
+    void* address = allocateBlock(size, OPENMPS_USAGE_DEVICE);
+    return {address, address, &deleteBlock, c10::Device(c10::kCPU)};
+  }
+  bool is_simple_data_ptr(const c10::DataPtr& pointer) const override {
+    return pointer.get() == pointer.get_context();
+  }
+  c10::DeleterFnPtr raw_deleter() const override {
+    return &deleteBlock;
+  }
+  void copy_data(void* dest, const void* src, size_t count) const override {
+    default_copy_data(dest, src, count);
+  }
+};
+
+MPSAllocator mpsAllocator;
+PinnedAllocator pinnedAllocator;
+HostAllocator hostAllocator;
+
+// Frees a block, unless a CPU alias of it is still referenced: then the alias inherits it.
+void releaseTwin(void* address, void** slot) {
+  auto twin = c10::intrusive_ptr<c10::StorageImpl>::reclaim(
+      static_cast<c10::StorageImpl*>(std::exchange(*slot, nullptr)));
+  if (twin.use_count() > 1) {
+    twin->set_data_ptr_noswap({address, address, &deleteBlock, c10::Device(c10::kCPU)});
+  } else {
+    twin.reset();
+    openmps_free(address);
+  }
+}
+
+} // namespace
+
+void deleteBlock(void* address) {
+  if (address == nullptr) {
+    return;
+  }
+  void** slot = openmps_block_user_slot(address);
+  if (C10_LIKELY(slot != nullptr)) {
+    if (*slot != nullptr) {
+      releaseTwin(address, slot);
+    } else {
+      openmps_free(address);
+    }
+  } else {
+    // raw_deallocate of memory that the original allocator made.
+    originalHostAllocator->raw_deleter()(address);
+  }
+}
+
+c10::DeviceAllocator* getMPSAllocator() {
+  return &mpsAllocator;
+}
+
+c10::Allocator* getPinnedAllocator() {
+  return &pinnedAllocator;
+}
+
+c10::Allocator* getHostAllocator() {
+  return &hostAllocator;
+}
+
+void installAllocators() {
+  originalHostAllocator = c10::GetCPUAllocator();
+  c10::SetAllocator(c10::kMPS, &mpsAllocator, 0);
+  // Torch registers its own allocators with priority 0.
+  c10::SetCPUAllocator(&hostAllocator, 1);
+}
+
+} // namespace openmps

@@ -1,0 +1,2 @@
+#include "Registration.h"
+namespace openmps { void registerRandomOps(torch::Library&) {} }

@@ -1,0 +1,50 @@
+// The one mapping from ABI status codes to c10 exception classes; layouts shared with Rust are
+// checked here at compile time.
+#include "Status.h"
+
+#include <c10/util/Exception.h>
+
+#include <cstddef>
+
+static_assert(sizeof(OpenmpsBlockInfo) == 40 && alignof(OpenmpsBlockInfo) == 8);
+static_assert(offsetof(OpenmpsBlockInfo, size_bytes) == 8);
+static_assert(offsetof(OpenmpsBlockInfo, requested_bytes) == 16);
+static_assert(offsetof(OpenmpsBlockInfo, id) == 24);
+static_assert(offsetof(OpenmpsBlockInfo, pinned) == 32);
+static_assert(sizeof(OpenmpsStat) == 32 && alignof(OpenmpsStat) == 8);
+static_assert(offsetof(OpenmpsStat, peak) == 8 && offsetof(OpenmpsStat, allocated) == 16);
+static_assert(offsetof(OpenmpsStat, freed) == 24);
+static_assert(sizeof(OpenmpsMemoryStats) == 96);
+static_assert(offsetof(OpenmpsMemoryStats, reserved_bytes) == 32);
+static_assert(offsetof(OpenmpsMemoryStats, active_bytes) == 64);
+
+namespace openmps {
+
+void throwStatus(OpenmpsStatus status) {
+  const std::string message = openmps_error_message();
+  switch (status) {
+    case OPENMPS_VALUE_ERROR:
+      TORCH_CHECK_VALUE(false, message);
+    case OPENMPS_TYPE_ERROR:
+      TORCH_CHECK_TYPE(false, message);
+    case OPENMPS_NOT_IMPLEMENTED_ERROR:
+      TORCH_CHECK_NOT_IMPLEMENTED(false, message);
+    case OPENMPS_INDEX_ERROR:
+      TORCH_CHECK_INDEX(false, message);
+    case OPENMPS_OUT_OF_MEMORY_ERROR:
+      TORCH_CHECK_WITH(OutOfMemoryError, false, message);
+    case OPENMPS_ACCELERATOR_ERROR: {
+      // SourceLocation keeps the pointers, and the runtime's texts die with the next error.
+      static thread_local std::string file;
+      static thread_local std::string function;
+      file = openmps_error_file();
+      function = openmps_error_function();
+      throw c10::AcceleratorError(
+          {function.c_str(), file.c_str(), openmps_error_line()}, openmps_error_code(), message);
+    }
+    default:
+      TORCH_CHECK(false, message);
+  }
+}
+
+} // namespace openmps

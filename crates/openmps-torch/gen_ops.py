@@ -1,0 +1,238 @@
+"""Generates the op tables of the plug-in from the installed wheel's native_functions.yaml.
+
+Usage: gen_ops.py OUTPUT_FOLDER
+
+autogen_op_list.inc     ops that get the boxed redispatch: the real MPS backend has a kernel (its own
+                        or its structured delegate's) and the CPU has one too
+autogen_fast_ops_N.cpp  unboxed wrappers for the most used ops: name, C++ type and at::cpu function
+
+Nothing is typed by hand that the yaml knows: kernels, device checks, signatures, wrapper names.
+"""
+
+from __future__ import annotations
+
+import pathlib
+import re
+import sys
+
+import torchgen
+from torchgen import local
+from torchgen.api import cpp, native
+from torchgen.api.types import CppSignatureGroup
+from torchgen.gen import parse_native_yaml
+from torchgen.model import DeviceCheckType, DispatchKey, NativeFunction, SchemaKind
+
+YAML = pathlib.Path(torchgen.__file__).parent / "packaged/ATen/native"
+
+# Written in C++: Factories.cpp, Copy.cpp, Views.cpp, RandomOps.cpp, RandomPermutation.cpp.
+OWN_KERNELS = {
+    "empty.memory_format", "empty_strided",
+    "copy_", "_copy_from", "_copy_from_and_resize", "_local_scalar_dense", "record_stream",
+    "as_strided", "view", "_reshape_alias", "unfold", "view_as_real", "view_as_complex",
+}  # fmt: skip
+
+# Random ops draw from the MPS generator, so none of them may reach the CPU's kernels.
+RANDOM_KERNELS = {
+    "uniform_", "normal_", "log_normal_", "exponential_", "cauchy_", "geometric_",
+    "bernoulli_.float", "bernoulli_.Tensor", "bernoulli.out",
+    "random_", "random_.from", "random_.to",
+    "normal.Tensor_float", "normal.Tensor_float_out", "normal.float_Tensor",
+    "normal.float_Tensor_out", "normal.Tensor_Tensor", "normal.Tensor_Tensor_out",
+    "randperm.generator_out", "multinomial", "multinomial.out", "native_dropout",
+    "_standard_gamma", "_sample_dirichlet", "poisson", "binomial",
+}  # fmt: skip
+
+# Composite kernels of the CPU build that cannot run on MPS tensors (they ask USE_MPS or read a
+# DispatchStub), although every tensor in them may.
+COMPOSITES_THAT_NEED_A_KERNEL = [
+    "convolution", "convolution_backward", "kaiser_window", "kaiser_window.periodic",
+    "kaiser_window.beta",
+]  # fmt: skip
+
+# Nothing to redispatch: test ops, files, and pinning, which the hooks answer.
+SKIPPED = {"_pin_memory", "is_pinned", "from_file", "_foobar"}
+
+# NoCheck ops that take CPU tensors next to MPS tensors on purpose (indices, weights, lists).
+MIXED_DEVICES = re.compile(
+    r"^(index|index_put|_index_put_impl|_unsafe_index|index_fill|copy|_foreach|_fused|_amp|set_"
+    r"|resize|_cat|cat|where|masked_|scatter|gather|put_|take|embedding|_embedding|lerp"
+    r"|repeat_interleave|_local|is_set_to|segment|bucketize|searchsorted|_ctc|ctc|cudnn"
+    r"|convolution)"
+)
+
+# Collectives have no MPS kernels upstream; over host memory gloo's CPU ones just work.
+COLLECTIVES = [
+    "allgather_", "_allgather_base_", "allgather_coalesced_", "allgather_into_tensor_coalesced_",
+    "allreduce_", "allreduce_coalesced_", "alltoall_", "alltoall_base_", "barrier", "broadcast_",
+    "gather_", "monitored_barrier_", "recv_", "recv_any_source_", "reduce_", "reduce_scatter_",
+    "_reduce_scatter_base_", "reduce_scatter_tensor_coalesced_", "scatter_", "send",
+]  # fmt: skip
+
+# The most called ops of forward, backward and optimizer steps. Each returns fresh tensors only.
+FAST = """
+add.Tensor add_.Tensor add.out sub.Tensor sub_.Tensor sub.out mul.Tensor mul_.Tensor mul.out
+div.Tensor div_.Tensor div.out neg neg_ exp exp_ log sqrt sqrt_ rsqrt reciprocal
+pow.Tensor_Scalar pow_.Scalar pow.Tensor_Tensor maximum minimum clamp clamp_ clamp_min clamp_max
+eq.Tensor eq.Scalar ne.Tensor ne.Scalar lt.Tensor lt.Scalar le.Tensor le.Scalar gt.Tensor gt.Scalar
+ge.Tensor ge.Scalar bitwise_and.Tensor bitwise_or.Tensor where.self
+addcmul addcmul_ addcdiv addcdiv_ lerp.Scalar lerp_.Scalar lerp.Tensor lerp_.Tensor
+mm addmm addmm_ bmm baddbmm mm.out addmm.out bmm.out dot
+_softmax _softmax_backward_data _log_softmax _log_softmax_backward_data
+sum.dim_IntList mean.dim amax amin argmax any all max min var.correction std.correction
+cumsum topk
+relu relu_ threshold_backward gelu gelu_backward silu silu_ silu_backward sigmoid sigmoid_
+sigmoid_backward tanh tanh_ tanh_backward leaky_relu leaky_relu_backward elu hardtanh
+hardswish hardsigmoid softplus sin cos erf floor ceil round
+native_layer_norm native_layer_norm_backward native_group_norm native_group_norm_backward
+native_batch_norm native_batch_norm_backward
+nll_loss_forward nll_loss_backward mse_loss mse_loss_backward
+embedding_dense_backward index_select gather scatter_add_ scatter.src scatter.value
+index.Tensor masked_fill_.Scalar tril triu cat fill_.Scalar zero_
+max_pool2d_with_indices max_pool2d_with_indices_backward avg_pool2d avg_pool2d_backward
+_adaptive_avg_pool2d _adaptive_avg_pool2d_backward
+upsample_nearest2d upsample_bilinear2d
+_fused_adamw_ _fused_adam_ _fused_sgd_
+""".split()
+
+# Translation units over which the fast ops are spread, for parallel compilation.
+FAST_UNITS = 4
+
+
+class Wheel:
+    """The wheel's functions and which backends have kernels for them."""
+
+    def __init__(self) -> None:
+        parsed = parse_native_yaml(str(YAML / "native_functions.yaml"), str(YAML / "tags.yaml"))
+        self.functions = list(parsed.native_functions)
+        self._indices = parsed.backend_indices
+        self.by_name = {str(f.func.name): f for f in self.functions}
+
+    def has_kernel(self, key: DispatchKey, function: NativeFunction) -> bool:
+        if self._indices[key].get_kernel(function) is not None:
+            return True
+        if function.structured_delegate is None:
+            return False
+        delegate = self.by_name[str(function.structured_delegate)]
+        return self._indices[key].get_kernel(delegate) is not None
+
+    def names_with(self, mps: DispatchKey, cpu: DispatchKey) -> list[str]:
+        return [
+            str(f.func.name)
+            for f in self.functions
+            if self.has_kernel(mps, f) and self.has_kernel(cpu, f)
+        ]
+
+
+def device_check(function: NativeFunction) -> str:
+    if function.device_check != DeviceCheckType.NoCheck:
+        return "SameDevice"
+    return "None" if MIXED_DEVICES.match(str(function.func.name)) else "AllowCpuScalars"
+
+
+def wrapper_name(function: NativeFunction) -> str:
+    """The name of the wrapper that torchgen would have made; error texts quote it."""
+    if function.structured or function.structured_delegate is not None:
+        return f"wrapper_MPS_{native.name(function.func)}"
+    return f"wrapper_MPS_{function.func.name.overload_name}_{cpp.name(function.func)}"
+
+
+def op_row(wheel: Wheel, name: str) -> str:
+    function = wheel.by_name[name]
+    return f'    {{"{name}", DeviceCheck::{device_check(function)}, "{wrapper_name(function)}"}},'
+
+
+def table(symbol: str, rows: list[str]) -> str:
+    return f"constexpr GeneratedOp {symbol}[] = {{\n" + "\n".join(rows) + "\n};\n"
+
+
+def op_list(wheel: Wheel, fast: set[str]) -> str:
+    elsewhere = OWN_KERNELS | RANDOM_KERNELS | SKIPPED | fast
+    dense = [n for n in wheel.names_with(DispatchKey.MPS, DispatchKey.CPU) if n not in elsewhere]
+    dense += [n for n in COMPOSITES_THAT_NEED_A_KERNEL if n in wheel.by_name]
+    sparse = wheel.names_with(DispatchKey.SparseMPS, DispatchKey.SparseCPU)
+    compressed = wheel.names_with(DispatchKey.SparseCsrMPS, DispatchKey.SparseCsrCPU)
+    unchecked = '    {{"{}", DeviceCheck::None, ""}},'
+    return "\n".join(
+        [
+            table("kDenseOps", [op_row(wheel, n) for n in dense]),
+            table("kSparseOps", [unchecked.format(n) for n in sparse]),
+            table("kCompressedOps", [unchecked.format(n) for n in compressed]),
+            table("kCollectiveOps", [unchecked.format(n) for n in COLLECTIVES]),
+        ]
+    )
+
+
+def fast_names(wheel: Wheel) -> list[str]:
+    """The fast ops that this wheel has for both backends."""
+    known = set(wheel.names_with(DispatchKey.MPS, DispatchKey.CPU))
+    return [name for name in FAST if name in known]
+
+
+def cpp_type(function: NativeFunction) -> str:
+    """The C++ pointer type of at::cpu::<function> whose argument order is the schema's."""
+    group = CppSignatureGroup.from_native_function(function, method=False, fallback_binding=False)
+    with local.parametrize(
+        use_const_ref_for_mutable_tensors=function.use_const_ref_for_mutable_tensors,
+        use_ilistref_for_tensor_lists=function.part_of_structured_group,
+    ):
+        return (group.faithful_signature or group.signature).ptr_type()
+
+
+def fast_unit(wheel: Wheel, unit: int, names: list[str]) -> str:
+    headers, rows = set(), []
+    for index, name in enumerate(names):
+        function = wheel.by_name[name]
+        is_out = function.func.kind() == SchemaKind.out
+        target = cpp.name(function.func, faithful_name_for_out_overloads=is_out)
+        kernel = {
+            SchemaKind.out: "OutKernel",
+            SchemaKind.inplace: "InplaceKernel",
+            SchemaKind.functional: "FunctionalKernel",
+        }[function.func.kind()]
+        base = function.root_name
+        headers.add(f"#include <ATen/ops/{base}_cpu_dispatch.h>")
+        rows.append(
+            f'constexpr FastOp kOp{index}{{"{name}", DeviceCheck::{device_check(function)}, '
+            f'"{wrapper_name(function)}"}};\n'
+            f"using Type{index} = {cpp_type(function)};\n"
+            f"constexpr Type{index} kFunction{index} = &at::cpu::{target};"
+        )
+        rows.append(f"using Kernel{index} = {kernel}<kOp{index}, Type{index}, kFunction{index}>;")
+    body = "\n".join(
+        f"  library.impl(kOp{i}.name, &Kernel{i}::call);" for i in range(len(names))
+    )
+    return "\n".join(
+        [
+            '#include "FastOps.h"',
+            *sorted(headers),
+            "namespace openmps {",
+            "namespace {",
+            *rows,
+            "} // namespace",
+            f"void registerFastOps{unit}(torch::Library& library) {{",
+            body,
+            "}",
+            "} // namespace openmps",
+            "",
+        ]
+    )
+
+
+def write(path: pathlib.Path, text: str) -> None:
+    text = f"// Generated by gen_ops.py from {YAML.name}/native_functions.yaml; do not edit.\n" + text
+    if not path.exists() or path.read_text() != text:
+        path.write_text(text)
+
+
+def main() -> None:
+    folder = pathlib.Path(sys.argv[1])
+    folder.mkdir(parents=True, exist_ok=True)
+    wheel = Wheel()
+    fast = fast_names(wheel)
+    write(folder / "autogen_op_list.inc", op_list(wheel, set(fast)))
+    for unit in range(FAST_UNITS):
+        write(folder / f"autogen_fast_ops_{unit}.cpp", fast_unit(wheel, unit, fast[unit::FAST_UNITS]))
+
+
+if __name__ == "__main__":
+    main()
