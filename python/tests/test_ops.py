@@ -1,0 +1,181 @@
+"""Operators against the CPU on random input, and what the device refuses."""
+
+import pytest
+import torch
+import torch.nn.functional as F
+
+#: float32 results of the same ATen kernels over the same memory: rounding may differ only by the order of sums.
+CLOSE = {"rtol": 1.3e-6, "atol": 1e-5}
+
+
+def _same(function, *arguments):
+    """Asserts that `function` gives on mps what it gives on cpu."""
+    expected = function(*arguments)
+    actual = function(*(a.to("mps") if isinstance(a, torch.Tensor) else a for a in arguments))
+    expected = expected if isinstance(expected, tuple | list) else (expected,)
+    actual = actual if isinstance(actual, tuple | list) else (actual,)
+    for ours, theirs in zip(actual, expected, strict=True):
+        assert ours.device.type == "mps"
+        torch.testing.assert_close(ours.cpu(), theirs, **CLOSE)
+
+
+_UNARY = "abs neg exp log1p sqrt sin tanh sigmoid relu gelu erf floor round sign square".split()
+
+
+@pytest.mark.parametrize("name", _UNARY)
+def test_unary(name):
+    function = getattr(torch, name, None) or getattr(F, name)
+    _same(function, torch.rand(7, 11) + 0.1)
+    _same(function, torch.rand(8, 6).t() + 0.1)
+
+
+_BINARY = "add sub mul div maximum minimum pow atan2 eq lt logical_and".split()
+
+
+@pytest.mark.parametrize("name", _BINARY)
+def test_binary(name):
+    function = getattr(torch, name)
+    _same(function, torch.rand(5, 7) + 0.5, torch.rand(5, 7) + 0.5)
+    _same(function, torch.rand(5, 7) + 0.5, torch.rand(7) + 0.5)
+    _same(lambda a: function(a, torch.tensor(2.0)), torch.rand(5, 7))
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x: x.sum(1), lambda x: x.mean(), lambda x: x.var(0), lambda x: x.max(1), lambda x: x.argmin(0), lambda x: x.sort(1),
+        lambda x: x.topk(3), lambda x: x.cumsum(1), lambda x: x.softmax(-1), lambda x: x.log_softmax(0), lambda x: x.norm(),
+        lambda x: x.flip(0), lambda x: x.roll(2, 1), lambda x: torch.cat([x, x], 1), lambda x: torch.stack([x, x]),
+        lambda x: x.split(3, 1), lambda x: x @ x.t(), lambda x: torch.einsum("ij,kj->ik", x, x), lambda x: x.tril(),
+        lambda x: torch.where(x > 0, x, -x), lambda x: x.gather(1, x.argsort(1)), lambda x: x.unique(), lambda x: x.nonzero(),
+        lambda x: F.layer_norm(x, x.shape[1:]), lambda x: F.pad(x, (1, 2)), lambda x: x.clamp(-0.5, 0.5), lambda x: x.repeat(2, 3),
+        lambda x: x.masked_fill(x > 0, 0.0), lambda x: torch.linalg.qr(x).R.abs(), lambda x: torch.linalg.svdvals(x),
+        lambda x: torch.fft.rfft(x).abs(), lambda x: F.one_hot(x.argmax(1), 9), lambda x: x.logsumexp(1),
+    ],
+)  # fmt: skip
+def test_reductions_shapes_and_products(function):
+    _same(function, torch.randn(6, 9))
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: (torch.nn.Conv1d(3, 6, 3, padding=1, groups=3), (2, 3, 9)),
+        lambda: (torch.nn.Conv2d(3, 6, 3, stride=2, padding=1), (2, 3, 9, 9)),
+        lambda: (torch.nn.Conv2d(4, 4, 3, padding="same", dilation=2), (2, 4, 8, 8)),
+        lambda: (torch.nn.Conv3d(3, 4, 3), (2, 3, 5, 5, 5)),
+        lambda: (torch.nn.ConvTranspose2d(3, 6, 3, stride=2), (2, 3, 5, 5)),
+        lambda: (torch.nn.BatchNorm2d(3), (4, 3, 5, 5)),
+        lambda: (torch.nn.BatchNorm1d(3).eval(), (4, 3)),
+        lambda: (torch.nn.GroupNorm(2, 4), (3, 4, 5)),
+        lambda: (torch.nn.RMSNorm(6), (4, 6)),
+        lambda: (torch.nn.MaxPool2d(2), (2, 3, 8, 8)),
+        lambda: (torch.nn.AvgPool2d(3, 2, 1), (2, 3, 8, 8)),
+        lambda: (torch.nn.AdaptiveAvgPool2d(2), (2, 3, 8, 8)),
+        lambda: (torch.nn.Upsample(scale_factor=2, mode="bilinear"), (2, 3, 4, 4)),
+        lambda: (torch.nn.TransformerEncoderLayer(16, 4, 32, dropout=0.0, batch_first=True), (2, 5, 16)),
+    ],
+)
+def test_modules_forward_and_backward(make):
+    module, shape = make()
+    x = torch.randn(shape)
+    results = []
+    for device in ("cpu", "mps"):
+        module.zero_grad()
+        module.to(device)
+        leaf = x.to(device).requires_grad_()
+        output = module(leaf)
+        output.square().sum().backward()
+        results.append([output.detach().cpu(), leaf.grad.cpu(), *(p.grad.detach().cpu() for p in module.parameters())])
+    for ours, theirs in zip(results[1], results[0], strict=True):
+        torch.testing.assert_close(ours, theirs, rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("kind", [torch.nn.LSTM, torch.nn.GRU, torch.nn.RNN])
+def test_recurrent(kind):
+    module = kind(4, 5, 2, batch_first=True)
+    x = torch.randn(2, 6, 4)
+    expected, _ = module(x)
+    actual, _ = module.to("mps")(x.to("mps"))
+    torch.testing.assert_close(actual.cpu(), expected, rtol=1e-5, atol=1e-5)
+    actual.sum().backward()
+
+
+@pytest.mark.parametrize("causal", [False, True])
+def test_attention(causal):
+    q, k, v = (torch.randn(2, 3, 5, 8) for _ in range(3))
+    expected = F.scaled_dot_product_attention(q, k, v, is_causal=causal)
+    actual = F.scaled_dot_product_attention(q.to("mps"), k.to("mps"), v.to("mps"), is_causal=causal)
+    torch.testing.assert_close(actual.cpu(), expected, rtol=1e-5, atol=1e-5)
+
+
+def test_out_and_in_place():
+    out = torch.empty(0, device="mps")
+    torch.add(torch.ones(4, device="mps"), 1, out=out)
+    assert out.tolist() == [2] * 4
+    address = out.data_ptr()
+    torch.mul(torch.ones(4, device="mps"), 3, out=out)
+    assert out.data_ptr() == address and out.tolist() == [3] * 4
+    target = torch.zeros(4, 4, device="mps")
+    torch.mm(torch.eye(4, device="mps"), torch.eye(4, device="mps"), out=target.t())
+    assert target.trace().item() == 4
+    out.resize_(10)
+    assert out.shape == (10,)
+
+
+def test_foreach_and_fused_optimizers():
+    for optimizer in (torch.optim.SGD, torch.optim.Adam, torch.optim.AdamW):
+        weights = {device: torch.nn.Parameter(torch.linspace(-1, 1, 10, device=device)) for device in ("cpu", "mps")}
+        for weight in weights.values():
+            steps = optimizer([weight], lr=0.1)
+            for _ in range(3):
+                steps.zero_grad()
+                weight.square().sum().backward()
+                steps.step()
+        torch.testing.assert_close(weights["mps"].detach().cpu(), weights["cpu"].detach())
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+def test_half_precision(dtype):
+    a, b = torch.randn(16, 8).to(dtype), torch.randn(8, 4).to(dtype)
+    assert torch.equal((a.to("mps") @ b.to("mps")).cpu(), a @ b)
+    assert torch.equal(a.to("mps").softmax(-1).cpu(), a.softmax(-1))
+
+
+def test_scalars_of_the_cpu_mix_and_tensors_do_not():
+    x = torch.ones(3, device="mps")
+    assert (x * torch.tensor(3.0)).tolist() == [3.0] * 3
+    assert (x * torch.tensor(3.0, dtype=torch.float64)).dtype == torch.float32
+    with pytest.raises(RuntimeError, match="Expected all tensors to be on the same device"):
+        x + torch.ones(3)
+
+
+def test_ops_that_upstream_lacks_are_refused():
+    x = torch.randn(4, 4, device="mps")
+    for call in (
+        lambda: torch.mode(x),
+        lambda: torch.linalg.eig(x),
+        lambda: torch.special.airy_ai(x),
+        lambda: F.adaptive_max_pool3d(torch.randn(1, 1, 4, 4, 4, device="mps"), 2),
+    ):
+        with pytest.raises(NotImplementedError, match="is not currently implemented for the MPS device"):
+            call()
+    assert (x + 1).device.type == "mps"
+
+
+def test_index_out_of_range():
+    x = torch.randn(4, device="mps")
+    with pytest.raises((IndexError, RuntimeError)):
+        print(x[torch.tensor([7], device="mps")])
+    with pytest.raises(IndexError):
+        x[5]
+    assert (x * 0).sum().item() == 0
+
+
+def test_sparse():
+    indices = torch.tensor([[0, 1, 2], [2, 0, 1]])
+    values = torch.randn(3)
+    dense = torch.sparse_coo_tensor(indices, values, (3, 3)).to_dense()
+    sparse = torch.sparse_coo_tensor(indices, values, (3, 3)).to("mps")
+    assert sparse.device.type == "mps" and sparse.is_sparse
+    torch.testing.assert_close((sparse @ torch.eye(3, device="mps")).cpu(), dense)

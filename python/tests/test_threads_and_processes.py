@@ -1,0 +1,115 @@
+"""Threads, forked and spawned processes, DataLoader workers."""
+
+import concurrent.futures
+
+import pytest
+import torch
+
+import snippets
+
+
+def test_many_threads_compute():
+    def work(index):
+        x = torch.full((500,), float(index), device="mps")
+        for _ in range(20):
+            x = x + 1
+        return x.sum().item()
+
+    with concurrent.futures.ThreadPoolExecutor(8) as pool:
+        assert list(pool.map(work, range(32))) == [500 * (index + 20) for index in range(32)]
+
+
+def test_threads_with_streams_and_gradients():
+    def work(index):
+        stream = torch.mps.Stream()
+        with torch.mps.stream(stream):
+            x = torch.full((64, 64), 0.5, device="mps", requires_grad=True)
+            (x @ x).sum().backward()
+            stream.synchronize()
+            return x.grad.sum().item()
+
+    with concurrent.futures.ThreadPoolExecutor(6) as pool:
+        assert list(pool.map(work, range(24))) == [2 * 64**3 * 0.5] * 24
+
+
+def test_threads_share_a_kernel():
+    lib = torch.mps.compile_shader(
+        "kernel void add(device float* x, constant float& y, uint i [[thread_position_in_grid]]) { x[i] += y; }"
+    )
+
+    def work(index):
+        x = torch.zeros(1000, device="mps")
+        for _ in range(10):
+            lib.add(x, float(index))
+        return x.sum().item()
+
+    with concurrent.futures.ThreadPoolExecutor(8) as pool:
+        assert list(pool.map(work, range(16))) == [10000.0 * index for index in range(16)]
+
+
+def test_fork_marks_the_child():
+    code = """
+        import os, torch
+        torch.mps.is_available()
+        assert not torch.mps._is_in_bad_fork()
+        child = os.fork()
+        if child == 0:
+            torch.manual_seed(1)  # Skips the device.
+            good = torch.mps._is_in_bad_fork() and torch.rand(2).shape == (2,)
+            os._exit(0 if good else 1)
+        print(os.waitpid(child, 0)[1], torch.mps._is_in_bad_fork())
+    """
+    assert snippets.output(code) == "0 False"
+
+
+def test_child_of_a_busy_parent_exits_normally():
+    code = """
+        import os, sys, torch
+        x = torch.ones(1000, device="mps", requires_grad=True)
+        x.sum().backward()
+        torch.mps.synchronize()
+        child = os.fork()
+        if child == 0:
+            sys.exit(7)  # Runs the exit handlers.
+        print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+    """
+    assert snippets.output(code) == "7"
+
+
+@pytest.mark.parametrize("method", ["fork", "spawn", "forkserver"])
+def test_data_loader_workers(method, tmp_path):
+    code = """
+        import sys, torch
+        from torch.utils.data import DataLoader, TensorDataset
+        if __name__ == "__main__":
+            torch.ones(1, device="mps")
+            data = TensorDataset(torch.arange(64.0).view(32, 2))
+            total = 0.0
+            for (batch,) in DataLoader(data, 4, num_workers=2, multiprocessing_context=sys.argv[1]):
+                total += batch.to("mps", non_blocking=True).sum().item()
+            print(total)
+    """
+    assert snippets.output(code, method) == "2016.0"
+
+
+def test_data_loader_does_not_pin():
+    data = torch.utils.data.TensorDataset(torch.randn(8, 2))
+    text = "'pin_memory' argument is set as true but not supported on MPS now"
+    with pytest.warns(UserWarning, match=text):
+        for (batch,) in torch.utils.data.DataLoader(data, 4, pin_memory=True):
+            assert not batch.is_pinned()
+
+
+def test_forked_before_first_use():
+    code = """
+        import torch, torch.multiprocessing as processes
+        def work(queue):
+            queue.put(torch.ones(4, device="mps").sum().item())
+        if __name__ == "__main__":
+            context = processes.get_context("fork")
+            queue = context.SimpleQueue()
+            process = context.Process(target=work, args=(queue,))
+            process.start(); process.join()
+            print(process.exitcode, queue.get())
+    """
+    assert snippets.output(code) == "0 4.0"
