@@ -5,8 +5,8 @@ use std::path::Path;
 
 use anyhow::{Context, Result};
 
+use crate::environment;
 use crate::process::{Workspace, command};
-use crate::{environment, plugin};
 
 /// Where the built libraries lie, inside the Python package and ignored by git.
 const NATIVE: &str = "python/openmps/_native";
@@ -29,7 +29,10 @@ pub(crate) fn build(workspace: &Workspace) -> Result<()> {
     if compiler_changed || headers_changed || !workspace.path(NATIVE).join("pch").is_dir() {
         command(&compiler).args(["pch", &format!("{NATIVE}/pch")]).run(workspace)?;
     }
-    plugin::build(workspace, &workspace.path(NATIVE).join("libopenmps_torch.so"))?;
+    command(environment::python(workspace))
+        .args(["crates/openmps-torch/build_plugin.py", "--runtime", "python/openmps/_openmps.abi3.so"])
+        .args(["--output", &format!("{NATIVE}/libopenmps_torch.so")])
+        .run(workspace)?;
     install(workspace)
 }
 

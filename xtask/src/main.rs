@@ -3,7 +3,6 @@
 
 mod artifacts;
 mod environment;
-mod plugin;
 mod process;
 mod test;
 mod tidy;
