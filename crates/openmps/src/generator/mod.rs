@@ -3,6 +3,7 @@
 //! A generator is a shared handle on one locked state. Consumers reserve blocks of random words and then compute from the
 //! seed and the base offset they got, so what they draw depends only on the order of the reservations.
 
+pub mod distributions;
 pub mod philox;
 
 use std::fs::File;

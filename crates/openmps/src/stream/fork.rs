@@ -2,7 +2,8 @@
 //!
 //! Before the fork the forking thread takes every lock of this crate's streams, events, capture and default generator; after it both
 //! sides give them back, the child having reset what referred to threads that it does not have. Locks are taken in the order
-//! events, queues, capture, generator, which is the order in which the rest of the crate nests them.
+//! events, queues, capture, generator, which is the order in which the rest of the crate nests them; the allocator's handlers,
+//! installed after these, have taken its locks before.
 
 use std::cell::RefCell;
 use std::sync::{MutexGuard, Once};

@@ -1,32 +1,33 @@
 //! Allocator blocks that a command holds until it has run.
 
 use std::fmt;
+use std::ptr;
 
-/// Blocks that are in use by a queued command. Dropping the value, which the stream does when the command has run, calls the
-/// function that lets go of each.
+use crate::memory::existing_allocator;
+
+/// Blocks in use by a queued command: they are not given to anyone else until the value is dropped, which the stream does
+/// when the command has run.
 #[derive(Default)]
 pub struct Retained {
     addresses: Vec<usize>,
-    release: Option<fn(usize)>,
 }
 
 impl Retained {
-    /// Holds the blocks at `addresses`, each of which is given to `release` in the end.
-    pub fn new(addresses: Vec<usize>, release: fn(usize)) -> Self {
-        Self { addresses, release: Some(release) }
-    }
-
-    /// Holds the allocator's blocks with these base addresses; other addresses are left alone.
+    /// Holds the allocator's blocks that start at these addresses; other addresses are left alone.
     #[must_use]
-    pub fn blocks(_addresses: &[*const u8]) -> Self {
-        Self::default() // wired to the allocator below
+    pub fn blocks(addresses: &[*const u8]) -> Self {
+        let Some(allocator) = existing_allocator() else { return Self::default() };
+        let held = addresses.iter().filter(|&&address| allocator.retain(address));
+        Self { addresses: held.map(|address| address.expose_provenance()).collect() }
     }
 }
 
 impl Drop for Retained {
     fn drop(&mut self) {
-        if let Some(release) = self.release {
-            self.addresses.drain(..).for_each(release);
+        if let Some(allocator) = existing_allocator() {
+            for address in self.addresses.drain(..) {
+                allocator.release(ptr::with_exposed_provenance(address));
+            }
         }
     }
 }

@@ -195,6 +195,27 @@ fn copies_move_bytes_in_order_of_the_stream() {
 }
 
 #[test]
+fn a_queued_command_retains_its_blocks() {
+    let stream = own_stream(28);
+    let allocator = crate::memory::allocator().unwrap();
+    let block = allocator.allocate(1000, crate::memory::Usage::Device).unwrap();
+    let address = block.as_ptr().cast_const();
+    let count = || allocator.block(address).unwrap().retain_count;
+    let idle = count();
+    let (open, command) = gate();
+    stream.encode(command);
+    let own = 0_u8;
+    let retained = Retained::blocks(&[address, &raw const own]);
+    stream.encode(Command::host("uses the block", || Ok(())).retaining(retained));
+    assert_eq!(count(), idle + 1);
+    drop(open);
+    stream.synchronize().unwrap();
+    assert_eq!(count(), idle);
+    // SAFETY: allocated above, and every command that used it has run.
+    unsafe { allocator.free(block) };
+}
+
+#[test]
 fn dispatches_reach_the_engine_in_order() {
     let engine = RecordingEngine::default();
     let air = VerifiedAir::from_verifier(&b""[..]);
