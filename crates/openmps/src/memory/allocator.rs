@@ -47,7 +47,6 @@ pub struct Allocator {
     shared: Arc<Shared>,
     state: Mutex<State>,
     clock: Box<dyn StreamClock>,
-    on_allocation_failed: Mutex<Vec<Arc<AllocationFailed>>>,
     max_buffer_length_bytes: u64,
     recommended_max_bytes: u64,
     trash: bool,
@@ -79,7 +78,6 @@ impl Allocator {
             state: Mutex::new(State::new(Arc::clone(&shared), marks, log, options.max_heap_bytes)),
             shared,
             clock,
-            on_allocation_failed: Mutex::default(),
             max_buffer_length_bytes: options.max_buffer_length_bytes,
             recommended_max_bytes: options.recommended_max_bytes,
             trash: options.trash,
@@ -136,8 +134,11 @@ impl Allocator {
             return Ok((state, block));
         }
 
+        let callbacks = state.on_allocation_failed.clone();
         drop(state);
-        self.call_allocation_failed();
+        for callback in callbacks {
+            callback();
+        }
         state = self.lock();
         if let Some(block) = state.reuse(request) {
             return Ok((state, block));
@@ -158,13 +159,6 @@ impl Allocator {
         match reuse_or_new_heap(&mut state, request) {
             Some(block) => Ok((state, block)),
             None => Err(out_of_memory(&state, need)),
-        }
-    }
-
-    fn call_allocation_failed(&self) {
-        let callbacks = self.on_allocation_failed.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        for callback in callbacks {
-            callback();
         }
     }
 
@@ -400,7 +394,7 @@ impl Allocator {
 
     /// Adds something to call before an allocation fails for want of memory.
     pub fn on_allocation_failed(&self, callback: AllocationFailed) {
-        self.on_allocation_failed.lock().unwrap_or_else(PoisonError::into_inner).push(Arc::new(callback));
+        self.lock().on_allocation_failed.push(Arc::new(callback));
     }
 
     /// Whether `address` lies in the range that all blocks come from. Without a lock.

@@ -7,6 +7,7 @@ use super::log::Verbosity;
 use super::size::PoolKind;
 use super::slab::BlockIndex;
 use super::state::{Block, BlockState, State};
+use std::sync::atomic::Ordering;
 
 impl State {
     /// Takes a handed-out block back. It is free at once unless a stream was recorded on it that is not there yet; work of its
@@ -30,6 +31,14 @@ impl State {
         block.state = BlockState::Pending;
         self.pool_mut(pool).pending.push(index);
         self.pending_count += 1;
+    }
+
+    /// No command holds any block any more: in a forked child they are all gone.
+    pub(super) fn forget_commands(&self) {
+        for index in 0..self.blocks.len() {
+            let index = BlockIndex(u32::try_from(index).expect("blocks are counted in 32 bits"));
+            self.record(index).retained.store(0, Ordering::Release);
+        }
     }
 
     fn make_free(&mut self, index: BlockIndex) {

@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
+use super::AllocationFailed;
 use super::Usage;
 use super::format::size as fmt;
 use super::heap::{Heap, HeapIndex};
@@ -94,6 +95,7 @@ pub(super) struct State {
     pub(super) heaps_by_address: BTreeMap<u64, HeapIndex>,
     /// Blocks in all pending lists together.
     pub(super) pending_count: usize,
+    pub(super) on_allocation_failed: Vec<Arc<AllocationFailed>>,
     space: Space,
     vacant_blocks: Vec<BlockIndex>,
     vacant_heaps: Vec<HeapIndex>,
@@ -115,6 +117,7 @@ impl State {
             heaps: Vec::new(),
             heaps_by_address: BTreeMap::new(),
             pending_count: 0,
+            on_allocation_failed: Vec::new(),
             space,
             vacant_blocks: Vec::new(),
             vacant_heaps: Vec::new(),
