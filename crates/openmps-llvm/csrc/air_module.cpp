@@ -1,0 +1,332 @@
+#include "air_module.h"
+
+#include <llvm/IR/Constants.h>
+#include <llvm/IR/IRBuilder.h>
+#include <llvm/IR/InstIterator.h>
+#include <llvm/Passes/PassBuilder.h>
+#include <llvm/Transforms/IPO/AlwaysInliner.h>
+#include <llvm/Transforms/IPO/GlobalDCE.h>
+#include <llvm/Transforms/Scalar/DCE.h>
+#include <llvm/Transforms/Scalar/EarlyCSE.h>
+#include <llvm/Transforms/Scalar/InferAddressSpaces.h>
+#include <llvm/Transforms/Scalar/SROA.h>
+#include <llvm/Transforms/Scalar/SimplifyCFG.h>
+#include <llvm/Transforms/Utils/CtorUtils.h>
+#include <llvm/Transforms/Utils/Evaluator.h>
+
+using namespace llvm;
+
+namespace openmps {
+namespace {
+
+constexpr unsigned kFlat = 0; // clang's default address space, and AIR's thread space.
+constexpr unsigned kDevice = 1;
+constexpr unsigned kConstant = 2;
+constexpr unsigned kThreadgroup = 3;
+
+StringRef text(OpenmpsText text) { return StringRef(text.data, text.size); }
+
+Metadata *string_node(LLVMContext &context, StringRef value) { return MDString::get(context, value); }
+
+Metadata *integer_node(LLVMContext &context, uint64_t value) {
+  return ConstantAsMetadata::get(ConstantInt::get(Type::getInt32Ty(context), value));
+}
+
+// The one vector or scalar inside nested one-element structs: how AIR passes `uint3`.
+Type *unwrapped(Type *type) {
+  for (auto *record = dyn_cast<StructType>(type); record && record->getNumElements() == 1;
+       record = dyn_cast<StructType>(type))
+    type = record->getElementType(0);
+  return type;
+}
+
+// A vector of three fills the memory of four; storing all of it lets SROA see through copies of the whole.
+Value *padded(IRBuilder<> &builder, Value *value) {
+  const auto *vector = dyn_cast<FixedVectorType>(value->getType());
+  if (!vector || vector->getNumElements() != 3)
+    return value;
+  return builder.CreateShuffleVector(value, ArrayRef<int>{0, 1, 2, PoisonMaskElem});
+}
+
+bool is_flat_pointer(Type *type) { return type->isPointerTy() && type->getPointerAddressSpace() == kFlat; }
+
+// One module is one library: everything but entry points is private to it, in the C calling convention as AIR has it.
+// Functions that take or return flat pointers are inlined, since only their callers know the address space.
+void privatize(Module &module) {
+  for (Function &function : module) {
+    function.setCallingConv(CallingConv::C);
+    if (function.isDeclaration())
+      continue;
+    function.setComdat(nullptr);
+    function.setLinkage(GlobalValue::InternalLinkage);
+    function.setVisibility(GlobalValue::DefaultVisibility);
+    const bool takes_flat = any_of(function.args(), [](Argument &argument) { return is_flat_pointer(argument.getType()); });
+    if ((takes_flat || is_flat_pointer(function.getReturnType())) && !function.hasFnAttribute(Attribute::NoInline))
+      function.addFnAttr(Attribute::AlwaysInline);
+    for (Instruction &instruction : instructions(function))
+      if (auto *call = dyn_cast<CallBase>(&instruction))
+        call->setCallingConv(CallingConv::C);
+  }
+  for (GlobalVariable &variable : module.globals()) {
+    if (variable.isDeclaration() || variable.hasAppendingLinkage())
+      continue;
+    variable.setComdat(nullptr);
+    variable.setLinkage(GlobalValue::InternalLinkage);
+    variable.setVisibility(GlobalValue::DefaultVisibility);
+    // Metal does not initialize threadgroup memory: say that the guard of such a variable is done.
+    if (variable.getName().starts_with("_ZGV")) {
+      variable.setInitializer(ConstantInt::get(variable.getValueType(), 1));
+      variable.setConstant(true);
+    } else if (variable.getAddressSpace() == kThreadgroup) {
+      variable.setInitializer(UndefValue::get(variable.getValueType()));
+    }
+  }
+}
+
+// A library has no device memory of its own: what clang put there (string literals, `constexpr` tables) is constant.
+// Returns false where it is a variable.
+bool move_globals_to_constant(Module &module) {
+  SmallVector<GlobalVariable *, 16> variables;
+  for (GlobalVariable &variable : module.globals())
+    if (variable.getAddressSpace() == kDevice && !variable.isDeclaration() && !variable.hasAppendingLinkage())
+      variables.push_back(&variable);
+  for (GlobalVariable *variable : variables) {
+    if (!variable->isConstant())
+      return false;
+    auto *moved = new GlobalVariable(module, variable->getValueType(), true, variable->getLinkage(),
+                                     variable->getInitializer(), "", variable, GlobalValue::NotThreadLocal, kConstant);
+    moved->takeName(variable);
+    moved->setAlignment(variable->getAlign());
+    moved->setUnnamedAddr(variable->getUnnamedAddr());
+    variable->replaceAllUsesWith(ConstantExpr::getAddrSpaceCast(moved, variable->getType()));
+    variable->eraseFromParent();
+  }
+  return true;
+}
+
+// Intrinsics that only mean something while a library is specialized; constants keep their defaults here.
+void define_specialization(Module &module) {
+  Function *defined = module.getFunction("air.is_function_constant_defined");
+  if (!defined || !defined->isDeclaration())
+    return;
+  BasicBlock *block = BasicBlock::Create(module.getContext(), "entry", defined);
+  IRBuilder<> builder(block);
+  builder.CreateRet(Constant::getNullValue(defined->getReturnType()));
+  defined->setLinkage(GlobalValue::InternalLinkage);
+  defined->setAttributes({});
+  defined->addFnAttr(Attribute::AlwaysInline);
+}
+
+// A function under the host name whose parameters have AIR's types; the body is inlined into it.
+Function *create_entry_point(Module &module, Function *body, const Kernel &kernel) {
+  LLVMContext &context = module.getContext();
+  std::vector<Type *> types;
+  for (Argument &argument : body->args())
+    types.push_back(argument.hasByValAttr() ? unwrapped(argument.getParamByValType()) : argument.getType());
+  if (Function *taken = module.getFunction(kernel.host_name))
+    taken->setName(kernel.host_name + ".body");
+  auto *entry = Function::Create(FunctionType::get(Type::getVoidTy(context), types, false),
+                                 GlobalValue::ExternalLinkage, kernel.host_name, &module);
+  AttrBuilder attributes(context);
+  attributes.addAttribute(Attribute::Convergent).addAttribute(Attribute::MustProgress).addAttribute(Attribute::NoUnwind);
+  attributes.addAttribute("no-builtins");
+  if (kernel.threads_per_threadgroup_max != 0)
+    attributes.addAttribute("max-work-group-size", std::to_string(kernel.threads_per_threadgroup_max));
+  entry->addFnAttrs(attributes);
+
+  IRBuilder<> builder(BasicBlock::Create(context, "entry", entry));
+  std::vector<Value *> values;
+  for (Argument &argument : body->args()) {
+    const unsigned position = argument.getArgNo();
+    Argument *parameter = entry->getArg(position);
+    if (position < kernel.parameters.size())
+      parameter->setName(kernel.parameters[position].name);
+    if (argument.hasByValAttr()) {
+      AllocaInst *slot = builder.CreateAlloca(argument.getParamByValType());
+      slot->setAlignment(argument.getParamAlign().valueOrOne());
+      builder.CreateStore(padded(builder, parameter), slot);
+      values.push_back(slot);
+      continue;
+    }
+    for (Attribute::AttrKind kind : {Attribute::NoUndef, Attribute::Alignment, Attribute::Dereferenceable})
+      if (argument.hasAttribute(kind))
+        parameter->addAttr(argument.getAttribute(kind));
+    values.push_back(parameter);
+  }
+  CallInst *call = builder.CreateCall(body, values);
+  call->setAttributes(body->getAttributes().removeFnAttributes(context));
+  builder.CreateRetVoid();
+  body->removeFnAttr(Attribute::NoInline);
+  body->removeFnAttr(Attribute::OptimizeNone);
+  body->addFnAttr(Attribute::AlwaysInline);
+  return entry;
+}
+
+// An argument node of `!air.kernel`, in the fixed order that Apple's compiler writes.
+MDNode *argument_node(LLVMContext &context, unsigned position, const KernelParameter &parameter) {
+  std::vector<Metadata *> fields{integer_node(context, position)};
+  const auto add_string = [&](StringRef value) { fields.push_back(string_node(context, value)); };
+  const auto add_integer = [&](uint64_t value) { fields.push_back(integer_node(context, value)); };
+  if (parameter.kind == KernelParameter::Kind::Builtin) {
+    add_string("air." + parameter.builtin);
+  } else {
+    add_string(parameter.kind == KernelParameter::Kind::IndirectBuffer ? "air.indirect_buffer" : "air.buffer");
+    if (parameter.is_reference && parameter.size_bytes != 0) {
+      add_string("air.buffer_size");
+      add_integer(parameter.size_bytes);
+    }
+    add_string("air.location_index");
+    add_integer(parameter.index);
+    add_integer(1);
+    add_string(parameter.is_read_only ? "air.read" : "air.read_write");
+    add_string("air.address_space");
+    add_integer(parameter.address_space);
+    if (parameter.size_bytes != 0) {
+      add_string("air.arg_type_size");
+      add_integer(parameter.size_bytes);
+      add_string("air.arg_type_align_size");
+      add_integer(parameter.align_bytes);
+    }
+  }
+  add_string("air.arg_type_name");
+  add_string(parameter.type_name);
+  add_string("air.arg_name");
+  add_string(parameter.name);
+  return MDNode::get(context, fields);
+}
+
+void add_kernel_node(Module &module, Function *entry, const Kernel &kernel) {
+  LLVMContext &context = module.getContext();
+  std::vector<Metadata *> arguments;
+  for (size_t i = 0; i < kernel.parameters.size(); ++i)
+    arguments.push_back(argument_node(context, unsigned(i), kernel.parameters[i]));
+  std::vector<Metadata *> fields{ValueAsMetadata::get(entry), MDNode::get(context, {}), MDNode::get(context, arguments)};
+  if (kernel.threads_per_threadgroup_max != 0)
+    fields.push_back(MDNode::get(context, {string_node(context, "air.max_work_group_size"),
+                                           integer_node(context, kernel.threads_per_threadgroup_max)}));
+  module.getOrInsertNamedMetadata("air.kernel")->addOperand(MDNode::get(context, fields));
+}
+
+void add_module_metadata(Module &module, const OpenmpsClangRequest &request) {
+  LLVMContext &context = module.getContext();
+  for (const char *name : {"llvm.ident", "opencl.ocl.version", "opencl.spir.version", "opencl.used.extensions"})
+    if (NamedMDNode *node = module.getNamedMetadata(name))
+      module.eraseNamedMetadata(node);
+  const auto version = [&](const uint32_t(&numbers)[3]) {
+    std::vector<Metadata *> fields;
+    for (uint32_t number : numbers)
+      fields.push_back(integer_node(context, number));
+    return fields;
+  };
+  module.getOrInsertNamedMetadata("air.version")->addOperand(MDNode::get(context, version(request.air_version)));
+  std::vector<Metadata *> language{string_node(context, "Metal")};
+  append_range(language, version(request.language_version));
+  module.getOrInsertNamedMetadata("air.language_version")->addOperand(MDNode::get(context, language));
+  for (size_t i = 0; i < request.compile_option_count; ++i)
+    module.getOrInsertNamedMetadata("air.compile_options")
+        ->addOperand(MDNode::get(context, {string_node(context, text(request.compile_options[i]))}));
+  module.getOrInsertNamedMetadata("llvm.ident")
+      ->addOperand(MDNode::get(context, {string_node(context, "openmps")}));
+  module.addModuleFlag(Module::Max, "air.max_device_buffers", request.buffer_count_max);
+  module.addModuleFlag(Module::Max, "air.max_constant_buffers", request.buffer_count_max);
+  module.addModuleFlag(Module::Max, "air.max_threadgroup_buffers", request.buffer_count_max);
+  module.setTargetTriple(Triple(text(request.triple)));
+  module.setDataLayout(text(request.data_layout));
+}
+
+// Runs the static constructors at compile time: program-scope constants whose initializer is no constant expression.
+bool fold_constructors(Module &module, std::string &message) {
+  const DataLayout &layout = module.getDataLayout();
+  bool all_folded = true;
+  optimizeGlobalCtorsList(module, [&](uint32_t, Function *constructor) {
+    Evaluator evaluator(layout, nullptr);
+    Constant *ignored = nullptr;
+    if (!evaluator.EvaluateFunction(constructor, ignored, SmallVector<Constant *, 0>())) {
+      all_folded = false;
+      return false;
+    }
+    for (const auto &[variable, initializer] : evaluator.getMutatedInitializers())
+      variable->setInitializer(initializer);
+    return true;
+  });
+  if (!all_folded)
+    message = "the initial value of a program-scope constant cannot be computed at compile time";
+  return all_folded;
+}
+
+// Only what makes AIR out of clang's output; real optimization is the engine's job.
+void clean(Module &module) {
+  LoopAnalysisManager loops;
+  FunctionAnalysisManager functions;
+  CGSCCAnalysisManager graph;
+  ModuleAnalysisManager modules;
+  PassBuilder builder;
+  builder.registerModuleAnalyses(modules);
+  builder.registerCGSCCAnalyses(graph);
+  builder.registerFunctionAnalyses(functions);
+  builder.registerLoopAnalyses(loops);
+  builder.crossRegisterProxies(loops, functions, graph, modules);
+
+  FunctionPassManager scalar;
+  scalar.addPass(SROAPass(SROAOptions::ModifyCFG));
+  scalar.addPass(EarlyCSEPass());
+  scalar.addPass(InferAddressSpacesPass(kFlat));
+  scalar.addPass(SROAPass(SROAOptions::ModifyCFG));
+  scalar.addPass(EarlyCSEPass());
+  scalar.addPass(SimplifyCFGPass());
+  scalar.addPass(InferAddressSpacesPass(kFlat));
+  scalar.addPass(DCEPass());
+  ModulePassManager pipeline;
+  pipeline.addPass(AlwaysInlinerPass(/*InsertLifetime=*/false));
+  pipeline.addPass(GlobalDCEPass());
+  pipeline.addPass(createModuleToFunctionPassAdaptor(std::move(scalar)));
+  pipeline.run(module, modules);
+}
+
+// What the inliner leaves as hints, and what nothing refers to any more.
+void drop_dead(Module &module) {
+  for (Function &function : make_early_inc_range(module)) {
+    if (function.getIntrinsicID() == Intrinsic::experimental_noalias_scope_decl)
+      for (User *user : make_early_inc_range(function.users()))
+        cast<Instruction>(user)->eraseFromParent();
+    function.removeDeadConstantUsers();
+    const bool is_private = function.isDeclaration() || function.hasInternalLinkage();
+    if (is_private && function.use_empty())
+      function.eraseFromParent();
+  }
+  for (GlobalVariable &variable : make_early_inc_range(module.globals())) {
+    variable.removeDeadConstantUsers();
+    if (variable.hasInternalLinkage() && variable.use_empty())
+      variable.eraseFromParent();
+  }
+}
+
+} // namespace
+
+bool build_air(Module &module, const std::vector<Kernel> &kernels, const std::vector<Function *> &functions,
+               const OpenmpsClangRequest &request, std::string &message) {
+  privatize(module);
+  define_specialization(module);
+  std::vector<Function *> entries;
+  for (size_t i = 0; i < kernels.size(); ++i) {
+    if (!functions[i]) {
+      message = "clang generated no code for kernel '" + kernels[i].host_name + "'";
+      return false;
+    }
+    entries.push_back(create_entry_point(module, functions[i], kernels[i]));
+  }
+  if (!move_globals_to_constant(module)) {
+    message = "program scope variable must reside in constant address space";
+    return false;
+  }
+  clean(module);
+  if (!fold_constructors(module, message))
+    return false;
+  drop_dead(module);
+  for (size_t i = 0; i < kernels.size(); ++i)
+    add_kernel_node(module, entries[i], kernels[i]);
+  add_module_metadata(module, request);
+  return true;
+}
+
+} // namespace openmps

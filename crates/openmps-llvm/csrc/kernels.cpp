@@ -1,0 +1,304 @@
+#include "kernels.h"
+
+#include <clang/AST/Attr.h>
+#include <clang/AST/DeclCXX.h>
+#include <clang/AST/DeclTemplate.h>
+#include <clang/AST/Expr.h>
+#include <clang/AST/PrettyPrinter.h>
+
+#include <optional>
+
+using namespace clang;
+
+namespace openmps {
+namespace {
+
+// AIR's numbers, which the bridge gives clang as its address-space map.
+constexpr unsigned kThread = 0;
+constexpr unsigned kThreadgroup = 3;
+
+std::optional<std::string> string_argument(const AnnotateAttr *attribute) {
+  for (const Expr *argument : attribute->args()) {
+    argument = argument->IgnoreParenImpCasts();
+    if (const auto *constant = dyn_cast<ConstantExpr>(argument))
+      argument = constant->getSubExpr()->IgnoreParenImpCasts();
+    if (const auto *literal = dyn_cast<StringLiteral>(argument))
+      return literal->getString().str();
+  }
+  return std::nullopt;
+}
+
+std::optional<int64_t> integer_argument(const ASTContext &context, const AnnotateAttr *attribute) {
+  for (const Expr *argument : attribute->args()) {
+    Expr::EvalResult result;
+    if (!argument->isValueDependent() && argument->EvaluateAsInt(result, context))
+      return result.Val.getInt().getExtValue();
+  }
+  return std::nullopt;
+}
+
+const AnnotateAttr *annotation(const Decl *declaration, StringRef name) {
+  for (const auto *attribute : declaration->specific_attrs<AnnotateAttr>())
+    if (attribute->getAnnotation() == name)
+      return attribute;
+  return nullptr;
+}
+
+// `metal::NAME<T, …>`: the specialization, else null.
+const ClassTemplateSpecializationDecl *library_template(QualType type) {
+  const auto *record = type->getAsCXXRecordDecl();
+  const auto *specialization = dyn_cast_or_null<ClassTemplateSpecializationDecl>(record);
+  if (!specialization || !specialization->getDeclContext()->getRedeclContext()->isNamespace())
+    return nullptr;
+  const auto *scope = cast<NamespaceDecl>(specialization->getDeclContext()->getRedeclContext());
+  return scope->getName() == "metal" ? specialization : nullptr;
+}
+
+std::string scalar_name(QualType type, const PrintingPolicy &policy) {
+  if (const auto *builtin = type->getAs<BuiltinType>()) {
+    switch (builtin->getKind()) {
+    case BuiltinType::UChar:
+      return "uchar";
+    case BuiltinType::UShort:
+      return "ushort";
+    case BuiltinType::UInt:
+      return "uint";
+    case BuiltinType::ULong:
+      return "ulong";
+    case BuiltinType::Half:
+    case BuiltinType::Float16:
+      return "half";
+    case BuiltinType::BFloat16:
+      return "bfloat";
+    default:
+      break;
+    }
+  }
+  return type.getUnqualifiedType().getAsString(policy);
+}
+
+// The type as MSL spells it: `float4`, `packed_half3`, `float3x3`, `atomic_uint`.
+std::string type_name(QualType type, const PrintingPolicy &policy) {
+  const QualType canonical = type.getCanonicalType().getUnqualifiedType();
+  if (const auto *specialization = library_template(canonical)) {
+    const auto &arguments = specialization->getTemplateArgs();
+    const StringRef name = specialization->getName();
+    if (arguments.size() >= 1 && arguments[0].getKind() == TemplateArgument::Type) {
+      const std::string element = scalar_name(arguments[0].getAsType(), policy);
+      std::string extent;
+      for (unsigned i = 1; i < arguments.size() && arguments[i].getKind() == TemplateArgument::Integral; ++i)
+        extent += (i > 1 ? "x" : "") + std::to_string(arguments[i].getAsIntegral().getExtValue());
+      if (name == "vec" || name == "matrix")
+        return element + extent;
+      if (name == "packed_vec")
+        return "packed_" + element + extent;
+      if (name == "atomic" || name == "_atomic")
+        return "atomic_" + element;
+    }
+  }
+  return scalar_name(canonical->isBuiltinType() ? canonical : type, policy);
+}
+
+bool contains_pointer(QualType type, unsigned depth = 0) {
+  constexpr unsigned kDepthMax = 16; // Nesting of structs in an argument buffer.
+  type = type.getCanonicalType();
+  if (type->isPointerType())
+    return true;
+  if (const auto *array = dyn_cast<ArrayType>(type.getTypePtr()))
+    return contains_pointer(array->getElementType(), depth);
+  const auto *record = type->getAsCXXRecordDecl();
+  if (!record || !record->hasDefinition() || depth == kDepthMax)
+    return false;
+  for (const FieldDecl *field : record->fields())
+    if (contains_pointer(field->getType(), depth + 1))
+      return true;
+  return false;
+}
+
+// ushort, uint, or a vector of two or three of them.
+bool is_position_type(QualType type) {
+  const QualType canonical = type.getCanonicalType().getUnqualifiedType();
+  if (const auto *specialization = library_template(canonical)) {
+    const auto &arguments = specialization->getTemplateArgs();
+    if (specialization->getName() != "vec" || arguments.size() != 2 ||
+        arguments[0].getKind() != TemplateArgument::Type || arguments[1].getKind() != TemplateArgument::Integral)
+      return false;
+    const int64_t lanes = arguments[1].getAsIntegral().getExtValue();
+    return (lanes == 2 || lanes == 3) && is_position_type(arguments[0].getAsType());
+  }
+  return canonical->isSpecificBuiltinType(BuiltinType::UShort) || canonical->isSpecificBuiltinType(BuiltinType::UInt);
+}
+
+PrintingPolicy printing_policy(const ASTContext &context) {
+  PrintingPolicy policy(context.getLangOpts());
+  policy.SuppressTagKeyword = true;
+  policy.SuppressScope = true;
+  return policy;
+}
+
+} // namespace
+
+template <unsigned Size>
+DiagnosticBuilder KernelCollector::error(SourceLocation location, const char (&text)[Size]) {
+  return diagnostics.Report(location, diagnostics.getCustomDiagID(DiagnosticsEngine::Error, text));
+}
+
+bool KernelCollector::HandleTopLevelDecl(DeclGroupRef group) {
+  for (Decl *declaration : group)
+    visit(declaration);
+  return true;
+}
+
+void KernelCollector::visit(Decl *declaration) {
+  if (auto *function = dyn_cast<FunctionDecl>(declaration)) {
+    collect(function);
+  } else if (isa<NamespaceDecl, LinkageSpecDecl, CXXRecordDecl>(declaration)) {
+    for (Decl *inner : cast<DeclContext>(declaration)->decls())
+      visit(inner);
+  }
+}
+
+void KernelCollector::collect(FunctionDecl *function) {
+  if (function->isInvalidDecl() || function->isDependentContext() || !function->doesThisDeclarationHaveABody() ||
+      !annotation(function, "air.kernel") || !seen.insert(function).second)
+    return;
+  ASTContext &context = function->getASTContext();
+  Kernel kernel;
+  kernel.declaration = function;
+  kernel.host_name = function->getNameAsString();
+  if (const auto *attribute = annotation(function, "air.host_name"))
+    kernel.host_name = string_argument(attribute).value_or(kernel.host_name);
+  if (const auto *attribute = annotation(function, "air.max_total_threads_per_threadgroup"))
+    kernel.threads_per_threadgroup_max = unsigned(integer_argument(context, attribute).value_or(0));
+  if (!function->getReturnType()->isVoidType())
+    error(function->getLocation(), "invalid return type %0 for kernel function") << function->getReturnType();
+  if (!host_names.insert(kernel.host_name).second)
+    error(function->getLocation(), "redefinition of kernel '%0'") << kernel.host_name;
+
+  std::vector<bool> has_index;
+  for (ParmVarDecl *declaration : function->parameters()) {
+    KernelParameter parameter;
+    bool parameter_has_index = false;
+    collect_parameter(context, declaration, parameter, parameter_has_index);
+    kernel.parameters.push_back(std::move(parameter));
+    has_index.push_back(parameter_has_index);
+  }
+  assign_indices(function, kernel.parameters, has_index);
+
+  // Annotations that reach code generation would become calls of llvm.var.annotation.
+  for (ParmVarDecl *declaration : function->parameters())
+    declaration->dropAttr<AnnotateAttr>();
+  function->dropAttr<AnnotateAttr>();
+  kernels.push_back(std::move(kernel));
+}
+
+void KernelCollector::collect_parameter(ASTContext &context, ParmVarDecl *declaration, KernelParameter &parameter,
+                                        bool &has_index) {
+  parameter.name = declaration->getNameAsString();
+  for (const auto *attribute : declaration->specific_attrs<AnnotateAttr>()) {
+    StringRef name = attribute->getAnnotation();
+    if (!name.consume_front("air."))
+      continue;
+    if (name == "buffer" || name == "threadgroup") {
+      if (const auto index = integer_argument(context, attribute)) {
+        if (*index < 0 || *index >= int64_t(buffer_count_max))
+          error(declaration->getLocation(), "'%0' attribute parameter is out of bounds: must be between 0 and %1")
+              << name << buffer_count_max - 1;
+        else
+          parameter.index = unsigned(*index);
+        has_index = true;
+      }
+    } else if (builtins.contains(name)) {
+      parameter.builtin = name.str();
+    }
+  }
+  const QualType type = declaration->getType();
+  if (type->isReferenceType()) {
+    parameter.is_reference = true;
+    collect_buffer(context, declaration, type.getNonReferenceType(), parameter);
+  } else if (type->isPointerType()) {
+    collect_buffer(context, declaration, type->getPointeeType(), parameter);
+  } else {
+    collect_builtin(declaration, parameter);
+  }
+}
+
+void KernelCollector::collect_buffer(ASTContext &context, ParmVarDecl *declaration, QualType pointee,
+                                     KernelParameter &parameter) {
+  const PrintingPolicy policy = printing_policy(context);
+  parameter.type_name = type_name(pointee, policy);
+  parameter.address_space = context.getTargetAddressSpace(pointee.getAddressSpace());
+  parameter.is_read_only = pointee.isConstQualified();
+  if (!parameter.builtin.empty())
+    error(declaration->getLocation(), "type %0 is not valid for attribute '%1'")
+        << declaration->getType() << parameter.builtin;
+  else if (parameter.address_space == kThread && parameter.is_reference)
+    error(declaration->getLocation(), "reference type must have explicit address space qualifier");
+  else if (parameter.address_space == kThread)
+    error(declaration->getLocation(), "pointer type must have explicit address space qualifier");
+  else if (parameter.address_space == kThreadgroup)
+    parameter.kind = KernelParameter::Kind::ThreadgroupMemory;
+  else if (contains_pointer(pointee))
+    parameter.kind = KernelParameter::Kind::IndirectBuffer;
+  else
+    parameter.kind = KernelParameter::Kind::Buffer;
+  if (!pointee->isVoidType() && !pointee->isIncompleteType()) {
+    parameter.size_bytes = uint64_t(context.getTypeSizeInChars(pointee).getQuantity());
+    parameter.align_bytes = uint64_t(context.getTypeAlignInChars(pointee).getQuantity());
+  }
+}
+
+void KernelCollector::collect_builtin(ParmVarDecl *declaration, KernelParameter &parameter) {
+  const ASTContext &context = declaration->getASTContext();
+  parameter.kind = KernelParameter::Kind::Builtin;
+  parameter.type_name = type_name(declaration->getType(), printing_policy(context));
+  if (annotation(declaration, "air.buffer") || annotation(declaration, "air.threadgroup"))
+    error(declaration->getLocation(), "invalid type %0 for buffer declaration") << declaration->getType();
+  else if (parameter.builtin.empty())
+    error(declaration->getLocation(), "invalid type %0 for input declaration in a kernel function")
+        << declaration->getType();
+  else if (!is_position_type(declaration->getType()))
+    error(declaration->getLocation(), "type %0 is not valid for attribute '%1'")
+        << declaration->getType() << parameter.builtin;
+}
+
+// Buffers and threadgroup memory have a table each; parameters without an index take the lowest free one in order.
+void KernelCollector::assign_indices(const FunctionDecl *function, std::vector<KernelParameter> &parameters,
+                                     const std::vector<bool> &has_index) {
+  std::vector<bool> used[2];
+  used[0].resize(buffer_count_max);
+  used[1].resize(buffer_count_max);
+  const auto table = [&](const KernelParameter &parameter) -> std::vector<bool> & {
+    return used[parameter.kind == KernelParameter::Kind::ThreadgroupMemory];
+  };
+  const auto label = [](const KernelParameter &parameter) {
+    return parameter.kind == KernelParameter::Kind::ThreadgroupMemory ? "threadgroup" : "buffer";
+  };
+  for (size_t i = 0; i < parameters.size(); ++i) {
+    KernelParameter &parameter = parameters[i];
+    if (parameter.kind == KernelParameter::Kind::Builtin || !has_index[i])
+      continue;
+    if (table(parameter)[parameter.index])
+      error(function->getParamDecl(unsigned(i))->getLocation(), "cannot reserve '%0' resource location at index %1")
+          << label(parameter) << parameter.index;
+    table(parameter)[parameter.index] = true;
+  }
+  for (size_t i = 0; i < parameters.size(); ++i) {
+    KernelParameter &parameter = parameters[i];
+    if (parameter.kind == KernelParameter::Kind::Builtin || has_index[i])
+      continue;
+    auto &taken = table(parameter);
+    unsigned index = 0;
+    while (index < buffer_count_max && taken[index])
+      ++index;
+    if (index == buffer_count_max) {
+      error(function->getParamDecl(unsigned(i))->getLocation(), "no '%0' resource location is left for %1")
+          << label(parameter) << parameter.name;
+      return;
+    }
+    taken[index] = true;
+    parameter.index = index;
+  }
+}
+
+} // namespace openmps

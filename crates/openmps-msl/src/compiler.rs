@@ -1,0 +1,104 @@
+//! The pipeline: rewrite, clang, verify, reflect.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use openmps_engine::{CompileError, CompileOptions, CompiledSource, Diagnostic, Severity, SourceCompiler};
+use openmps_llvm::clang::Outcome;
+
+use crate::diagnostics::{self, Report};
+use crate::driver::{Driver, DriverConfig};
+use crate::limits::SOURCE_BYTES_MAX;
+use crate::rewrite::rewrite;
+
+/// Compiles Metal source text in this process.
+#[derive(Debug)]
+pub struct MslCompiler {
+    driver: Driver,
+    has_crashed: AtomicBool,
+}
+
+/// AIR bitcode that nobody has verified yet, with warnings.
+#[derive(Clone, Debug)]
+pub struct UnverifiedAir {
+    /// LLVM bitcode.
+    pub bitcode: Vec<u8>,
+    /// Warnings about the source.
+    pub warnings: Vec<Diagnostic>,
+}
+
+impl MslCompiler {
+    /// A compiler with headers and folders as `config` says.
+    #[must_use]
+    pub fn new(config: DriverConfig) -> Self {
+        Self { driver: Driver::new(config), has_crashed: AtomicBool::new(false) }
+    }
+
+    /// The clang driver, to build precompiled headers with.
+    #[must_use]
+    pub fn driver(&self) -> &Driver {
+        &self.driver
+    }
+
+    /// Whether clang has crashed in this process, which should then be replaced.
+    #[must_use]
+    pub fn has_crashed(&self) -> bool {
+        self.has_crashed.load(Ordering::Relaxed)
+    }
+
+    /// Rewrites and compiles `source`, without verifying the result.
+    ///
+    /// # Errors
+    /// As for [`SourceCompiler::compile_source`].
+    pub fn compile_unverified(&self, source: &str, options: &CompileOptions) -> Result<UnverifiedAir, CompileError> {
+        if source.len() > SOURCE_BYTES_MAX {
+            let size = source.len();
+            return Err(CompileError::Internal(format!(
+                "source text has {size} bytes, at most {SOURCE_BYTES_MAX} are supported"
+            )));
+        }
+        let rewritten = rewrite(source);
+        let mut report = Report::default();
+        diagnostics::append_plain(&mut report, source, rewritten.warnings);
+        let add = |report: &mut Report, diagnostics| {
+            let clang = diagnostics::report(source, &rewritten.columns, diagnostics);
+            report.rendered.push_str(&clang.rendered);
+            report.diagnostics.extend(clang.diagnostics);
+        };
+        match self.driver.compile(&rewritten.text, options) {
+            Outcome::Compiled { bitcode, diagnostics } => {
+                add(&mut report, diagnostics);
+                Ok(UnverifiedAir { bitcode, warnings: report.diagnostics })
+            }
+            Outcome::Rejected(diagnostics) => {
+                add(&mut report, diagnostics);
+                Err(rejection(report))
+            }
+            Outcome::Crashed => {
+                self.has_crashed.store(true, Ordering::Relaxed);
+                Err(CompileError::Internal("the Metal compiler crashed on this source text".to_owned()))
+            }
+        }
+    }
+}
+
+fn rejection(report: Report) -> CompileError {
+    let has_error = report.diagnostics.iter().any(|diagnostic| diagnostic.severity == Severity::Error);
+    if !has_error {
+        return CompileError::Internal("the Metal compiler failed without saying why".to_owned());
+    }
+    CompileError::Diagnostics { diagnostics: report.diagnostics, rendered: report.rendered }
+}
+
+impl SourceCompiler for MslCompiler {
+    fn compile_source(&self, source: &str, options: &CompileOptions) -> Result<CompiledSource, CompileError> {
+        let UnverifiedAir { bitcode, warnings } = self.compile_unverified(source, options)?;
+        let ours = |error: &dyn std::fmt::Display| {
+            CompileError::Internal(format!("the Metal compiler made a module that is not valid AIR: {error}"))
+        };
+        // VERIFY
+        let air = openmps_air::verify(&bitcode).map_err(|error| ours(&error))?;
+        let mut kernels = openmps_air::reflect(&air).map_err(|error| ours(&error))?;
+        kernels.sort_by(|left, right| left.name.cmp(&right.name));
+        Ok(CompiledSource { air, kernels, warnings })
+    }
+}

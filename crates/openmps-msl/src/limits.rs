@@ -1,0 +1,11 @@
+//! Limits of the front end, with where their numbers come from.
+
+/// Most bytes of one source text. The largest public library in one string (ggml) has half a megabyte.
+pub const SOURCE_BYTES_MAX: usize = 32 << 20;
+
+/// Metal's argument table has 31 buffers for each function (Metal feature set tables, "maximum entries in the buffer
+/// argument table").
+pub const BUFFER_COUNT_MAX: u32 = 31;
+
+/// Errors after which clang stops: enough for a person, bounded for nonsense.
+pub const ERROR_COUNT_MAX: u32 = 40;

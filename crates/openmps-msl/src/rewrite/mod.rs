@@ -1,0 +1,80 @@
+//! Turns MSL into what stock clang understands, token by token, line by line.
+//!
+//! Guarantees: the number of lines never changes; columns map back through [`ColumnMap`]; the work is linear in the
+//! text; any text is accepted, and what is not valid MSL is left for clang to reject. Left out: parsing. Address-space
+//! words need no rule, they are macros of the library header.
+//!
+//! The rules, with the files that hold them: attributes, explicit instantiations, `kernel`, function constants
+//! (`attributes`); objects in threadgroup and constant memory, member qualifiers, array parameters (`declarations`);
+//! literals, conditional operands, casts between `half` and `bfloat` (`expressions`); `#pragma METAL` (here).
+
+mod attributes;
+mod declarations;
+mod edits;
+mod expressions;
+mod lexer;
+mod statement;
+mod stream;
+#[cfg(test)]
+mod tests;
+mod walker;
+
+use openmps_engine::Diagnostic;
+
+pub use edits::ColumnMap;
+
+use stream::{Directive, Stream, split};
+use walker::Walker;
+
+/// The name that Metal gives to a source string, in messages and `__FILE__`.
+pub const SOURCE_NAME: &str = "program_source";
+
+/// A rewritten text.
+#[derive(Clone, Debug)]
+pub struct Rewritten {
+    /// What clang gets to see.
+    pub text: String,
+    /// Where its columns come from.
+    pub columns: ColumnMap,
+    /// Messages of the rewriter, in the user's coordinates.
+    pub warnings: Vec<Diagnostic>,
+}
+
+/// Rewrites `source`.
+#[must_use]
+pub fn rewrite(source: &str) -> Rewritten {
+    let split = split(source);
+    let mut walker = Walker::new(source);
+    let mut position = 0;
+    for (behind, directive) in &split.directives {
+        position = walker.walk(&split.code, position, *behind);
+        match directive {
+            Directive::Define(body) => {
+                walker.walk_macro(body);
+                walker.edits.in_macro = true;
+                expressions::wrap_conditional_operands(body, &mut walker.edits);
+                walker.edits.in_macro = false;
+            }
+            Directive::MetalPragma(line) => metal_pragma(line, &mut walker),
+        }
+    }
+    walker.walk(&split.code, position, split.code.len());
+    expressions::wrap_conditional_operands(&split.code, &mut walker.edits);
+    let Walker { edits, warnings, .. } = walker;
+    let (text, columns) = edits.apply(source);
+    Rewritten { text, columns, warnings }
+}
+
+/// `#pragma METAL fp …` has a counterpart in clang; any other is commented out.
+fn metal_pragma(line: &Stream<'_>, walker: &mut Walker<'_>) {
+    let texts: Vec<&str> = line.iter().map(|word| word.text).collect();
+    let metal = &line[2];
+    match texts[3..] {
+        ["fp", "contract", "(", _, ")"] => walker.edits.replace(metal.start..metal.end, "clang"),
+        ["fp", "math_mode", "(", "safe", ")"] => {
+            let end = line[line.len() - 1].end;
+            walker.edits.replace(metal.start..end, "clang fp reassociate(off) contract(off)");
+        }
+        _ => walker.edits.insert_before(line[0].start, "//"),
+    }
+}
