@@ -25,7 +25,7 @@ enum Work {
     Wait(SignalWait),
 }
 
-/// What [`Command::host`] runs on the stream's worker thread.
+/// What [`Command::host`] runs.
 pub type HostCall = Box<dyn FnOnce() -> Result<(), StreamError> + Send>;
 
 impl Command {
@@ -35,7 +35,8 @@ impl Command {
         Self { work: Work::Dispatch { kernel, bindings, grid }, retained: Retained::default() }
     }
 
-    /// Calls `call` on the stream's worker thread; `name` is for captures. An error is deferred to the next check.
+    /// Calls `call` on the stream's worker thread or on one that waits for the stream; `name` is for captures. An error is
+    /// deferred to the next check.
     #[must_use]
     pub fn host(name: &'static str, call: impl FnOnce() -> Result<(), StreamError> + Send + 'static) -> Self {
         Self { work: Work::Host { name, call: Box::new(call) }, retained: Retained::default() }
