@@ -24,6 +24,10 @@ pub const LARGE_ALIGNMENT_BYTES: u64 = 16 << 10;
 
 /// Hard limit of the allocator when nothing is set (PyTorch's default).
 pub const DEFAULT_HIGH_WATERMARK_RATIO: f64 = 1.7;
+/// A heap takes at most this part of the recommended maximum and of the machine, unless its block needs more. Apple's machines
+/// recommend 5 GiB or more, so the tiers are whole there; a small container must not lose all to one half-empty heap.
+pub const HEAP_PART_OF_MEMORY: u64 = 4;
+
 /// Largest ratio that is accepted (PyTorch's upper bound).
 pub const MAX_WATERMARK_RATIO: f64 = 2.0;
 /// Soft limit of the allocator when nothing is set (PyTorch's default for unified memory).

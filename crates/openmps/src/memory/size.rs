@@ -1,8 +1,8 @@
 //! From a requested size to pool, tier, heap size and block size: PyTorch's rounding, as pure functions.
 
 use crate::limits::{
-    LARGE_ALIGNMENT_BYTES, LARGE_HEAP_BYTES, LARGE_MIN_SPLIT_BYTES, MAX_SMALL_ALLOC_BYTES, MIN_LARGE_ALLOC_BYTES,
-    ROUND_LARGE_BYTES, SMALL_ALIGNMENT_BYTES, SMALL_HEAP_BYTES, XLARGE_HEAP_BYTES,
+    HEAP_PART_OF_MEMORY, LARGE_ALIGNMENT_BYTES, LARGE_HEAP_BYTES, LARGE_MIN_SPLIT_BYTES, MAX_SMALL_ALLOC_BYTES,
+    MIN_LARGE_ALLOC_BYTES, ROUND_LARGE_BYTES, SMALL_ALIGNMENT_BYTES, SMALL_HEAP_BYTES, XLARGE_HEAP_BYTES,
 };
 
 use super::Usage;
@@ -68,14 +68,21 @@ fn tier(aligned_bytes: u64, has_pressure: bool) -> Tier {
     }
 }
 
-/// Size of the heap that is created for a block.
-pub(super) fn heap_bytes(block_bytes: u64, has_pressure: bool) -> u64 {
-    match tier(block_bytes, has_pressure) {
+/// Size of the heap that is created for a block: its tier's, at most `cap_bytes` (whole slots) or what the block needs.
+pub(super) fn heap_bytes(block_bytes: u64, has_pressure: bool, cap_bytes: u64) -> u64 {
+    let needed = block_bytes.next_multiple_of(ROUND_LARGE_BYTES);
+    let usual = match tier(block_bytes, has_pressure) {
         Tier::Small => SMALL_HEAP_BYTES,
         Tier::Large => LARGE_HEAP_BYTES,
         Tier::XLarge => XLARGE_HEAP_BYTES,
-        Tier::Oversize => block_bytes.next_multiple_of(ROUND_LARGE_BYTES),
-    }
+        Tier::Oversize => needed,
+    };
+    usual.min(cap_bytes.max(needed))
+}
+
+/// The largest heap that is made for small blocks' sake on a machine with this much memory.
+pub(super) fn heap_cap_bytes(memory_bytes: u64) -> u64 {
+    memory_bytes / HEAP_PART_OF_MEMORY / ROUND_LARGE_BYTES * ROUND_LARGE_BYTES
 }
 
 /// What a request needs.
@@ -155,13 +162,24 @@ mod tests {
 
     #[test]
     fn heaps_follow_the_tier() {
-        assert_eq!(heap_bytes(256, false), 8 * MIB);
-        assert_eq!(heap_bytes(MIB, true), 8 * MIB);
-        assert_eq!(heap_bytes(MIB + 16384, true), 32 * MIB);
-        assert_eq!(heap_bytes(10 * MIB, false), 1024 * MIB);
-        assert_eq!(heap_bytes(10 * MIB, true), 10 * MIB);
-        assert_eq!(heap_bytes(11 * MIB, true), 12 * MIB);
-        assert_eq!(heap_bytes(512 * MIB, false), 512 * MIB);
-        assert_eq!(heap_bytes(512 * MIB - 1, false), 1024 * MIB);
+        assert_eq!(heap_bytes(256, false, NO_LIMIT), 8 * MIB);
+        assert_eq!(heap_bytes(MIB, true, NO_LIMIT), 8 * MIB);
+        assert_eq!(heap_bytes(MIB + 16384, true, NO_LIMIT), 32 * MIB);
+        assert_eq!(heap_bytes(10 * MIB, false, NO_LIMIT), 1024 * MIB);
+        assert_eq!(heap_bytes(10 * MIB, true, NO_LIMIT), 10 * MIB);
+        assert_eq!(heap_bytes(11 * MIB, true, NO_LIMIT), 12 * MIB);
+        assert_eq!(heap_bytes(512 * MIB, false, NO_LIMIT), 512 * MIB);
+        assert_eq!(heap_bytes(512 * MIB - 1, false, NO_LIMIT), 1024 * MIB);
+    }
+
+    #[test]
+    fn little_memory_makes_small_heaps() {
+        let cap = heap_cap_bytes(65 * MIB);
+        assert_eq!(cap, 16 * MIB);
+        assert_eq!(heap_bytes(256, false, cap), 8 * MIB);
+        assert_eq!(heap_bytes(2 * MIB, false, cap), 16 * MIB);
+        assert_eq!(heap_bytes(21 * MIB, false, cap), 22 * MIB);
+        assert_eq!(heap_bytes(MIB, false, 0), 2 * MIB);
+        assert_eq!(heap_cap_bytes(4 << 30), 1 << 30);
     }
 }

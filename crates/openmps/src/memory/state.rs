@@ -16,7 +16,7 @@ use super::heap::{Heap, HeapIndex};
 use super::log::{Log, Verbosity};
 use super::pool::{FreeKey, Pool};
 use super::region::{Arena, pointer_to};
-use super::size::{PoolKind, Rounded, heap_bytes};
+use super::size::{PoolKind, Rounded, heap_bytes, heap_cap_bytes};
 use super::slab::{BlockIndex, SharedBlock, Slab};
 use super::space::Space;
 use super::stats::Stats;
@@ -100,12 +100,14 @@ pub(super) struct State {
     vacant_blocks: Vec<BlockIndex>,
     vacant_heaps: Vec<HeapIndex>,
     max_heap_bytes: u64,
+    heap_cap_bytes: u64,
     last_heap_id: u64,
     last_buffer_id: u64,
 }
 
 impl State {
     pub(super) fn new(shared: Arc<Shared>, marks: Watermarks, log: Log, max_heap_bytes: u64) -> State {
+        let heap_cap_bytes = heap_cap_bytes(max_heap_bytes.min(marks.recommended_bytes));
         let space = Space::new(shared.arena.base(), shared.arena.bytes());
         State {
             shared,
@@ -122,6 +124,7 @@ impl State {
             vacant_blocks: Vec::new(),
             vacant_heaps: Vec::new(),
             max_heap_bytes,
+            heap_cap_bytes,
             last_heap_id: 0,
             last_buffer_id: 0,
         }
@@ -235,7 +238,7 @@ impl State {
         if self.marks.is_over_high(self.driver_bytes(), need) {
             return None;
         }
-        let size_bytes = heap_bytes(need, request.has_pressure);
+        let size_bytes = heap_bytes(need, request.has_pressure, self.heap_cap_bytes);
         if self.total_bytes().saturating_add(size_bytes) > self.max_heap_bytes {
             return None;
         }

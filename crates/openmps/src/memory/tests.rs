@@ -6,6 +6,7 @@ mod properties;
 mod reuse;
 mod streams;
 mod texts;
+mod threads;
 
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};

@@ -7,7 +7,7 @@ use super::MemoryError;
 /// Both limits, in bytes; none is unlimited.
 #[derive(Clone, Debug)]
 pub(super) struct Watermarks {
-    recommended_bytes: u64,
+    pub(super) recommended_bytes: u64,
     high_ratio: f64,
     pub(super) high_bytes: Option<u64>,
     pub(super) low_bytes: Option<u64>,
