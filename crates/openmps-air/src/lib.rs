@@ -9,4 +9,21 @@
 #![forbid(unsafe_code)]
 
 pub mod element;
+#[cfg(feature = "llvm")]
+pub mod error;
 pub mod intrinsics;
+#[cfg(feature = "llvm")]
+pub mod limits;
+#[cfg(feature = "llvm")]
+mod reach;
+#[cfg(feature = "llvm")]
+pub mod reflect;
+#[cfg(feature = "llvm")]
+pub mod verify;
+
+#[cfg(feature = "llvm")]
+pub use error::Error;
+#[cfg(feature = "llvm")]
+pub use reflect::reflect;
+#[cfg(feature = "llvm")]
+pub use verify::{verify, verify_and_reflect};

@@ -1,0 +1,131 @@
+//! One argument node: `i32 position, [gate], kind, properties…`.
+
+use openmps_engine::{AddressSpace, Argument, ArgumentKind, BufferAccess, BufferIndex, Builtin, BuiltinType, Scalar};
+use openmps_llvm::{Metadata, MetadataOperand, Type, Value};
+
+use crate::limits;
+
+/// What the properties of a node say.
+#[derive(Default)]
+struct Properties {
+    buffer_size: Option<u32>,
+    location_index: Option<u32>,
+    access: Option<BufferAccess>,
+    address_space: Option<u32>,
+    type_name: String,
+    name: String,
+}
+
+/// The parameter's number and the argument.
+///
+/// # Errors
+/// What is wrong with the node.
+pub(super) fn read(node: Metadata<'_>, parameters: &[Value<'_>]) -> Result<(usize, Argument), String> {
+    let operands = node.operands();
+    let mut rest = operands.iter();
+    let position = rest.next().and_then(MetadataOperand::as_int).ok_or("the first operand is no position")?;
+    let position = usize::try_from(position).map_err(|_| "the position is too large")?;
+    let parameter = parameters
+        .get(position)
+        .ok_or_else(|| format!("position {position}, but the function has {} parameters", parameters.len()))?;
+    let mut kind = text(rest.next(), "the kind")?;
+    if kind == "air.function_constant" {
+        rest.next();
+        kind = text(rest.next(), "the kind")?;
+    }
+    let properties = properties(&mut rest)?;
+    let kind = argument_kind(kind, &properties, parameter.ty())?;
+    Ok((position, Argument { kind, name: properties.name, type_name: properties.type_name }))
+}
+
+type Operands<'a, 'm> = std::slice::Iter<'a, MetadataOperand<'m>>;
+
+fn text<'a>(operand: Option<&'a MetadataOperand<'_>>, what: &str) -> Result<&'a str, String> {
+    operand.and_then(MetadataOperand::as_str).ok_or_else(|| format!("{what} is no string"))
+}
+
+fn number(operands: &mut Operands<'_, '_>, key: &str) -> Result<u32, String> {
+    let value = operands.next().and_then(MetadataOperand::as_int);
+    value.and_then(|value| u32::try_from(value).ok()).ok_or_else(|| format!("'{key}' has no 32-bit number behind it"))
+}
+
+/// Reads the properties behind the kind, in any order.
+fn properties(rest: &mut Operands<'_, '_>) -> Result<Properties, String> {
+    let mut properties = Properties::default();
+    while let Some(operand) = rest.next() {
+        let key = text(Some(operand), "a property's name")?;
+        match key {
+            "air.buffer_size" => properties.buffer_size = Some(number(rest, key)?),
+            "air.location_index" => {
+                properties.location_index = Some(number(rest, key)?);
+                // How many indices it takes: 1 in every library seen.
+                let count = number(rest, key)?;
+                if count != 1 {
+                    return Err(format!("takes {count} indices, expected 1"));
+                }
+            }
+            "air.read" => properties.access = Some(BufferAccess::Read),
+            "air.write" => properties.access = Some(BufferAccess::Write),
+            "air.read_write" => properties.access = Some(BufferAccess::ReadWrite),
+            "air.address_space" => properties.address_space = Some(number(rest, key)?),
+            "air.arg_type_name" => text(rest.next(), key)?.clone_into(&mut properties.type_name),
+            "air.arg_name" => text(rest.next(), key)?.clone_into(&mut properties.name),
+            "air.struct_type_info" | "air.arg_type_size" | "air.arg_type_align_size" => {
+                rest.next();
+            }
+            "air.arg_unused" => {}
+            unknown => return Err(format!("unknown property '{unknown}'")),
+        }
+    }
+    Ok(properties)
+}
+
+fn argument_kind(kind: &str, properties: &Properties, ty: Type<'_>) -> Result<ArgumentKind, String> {
+    match kind {
+        "air.buffer" | "air.indirect_buffer" => buffer(properties, ty),
+        _ => {
+            let builtin = kind.strip_prefix("air.").and_then(Builtin::from_name);
+            let builtin = builtin.ok_or_else(|| format!("arguments of kind '{kind}' are not supported"))?;
+            let ty = builtin_type(ty).ok_or_else(|| {
+                format!("'{kind}' has type {ty}, expected i16, i32 or a vector of two or three of them")
+            })?;
+            Ok(ArgumentKind::Builtin { builtin, ty })
+        }
+    }
+}
+
+fn buffer(properties: &Properties, ty: Type<'_>) -> Result<ArgumentKind, String> {
+    let index = properties.location_index.ok_or("a buffer without 'air.location_index'")?;
+    let address_space = match properties.address_space {
+        Some(1) => AddressSpace::Device,
+        Some(2) => AddressSpace::Constant,
+        Some(3) => AddressSpace::Threadgroup,
+        Some(other) => return Err(format!("buffers live in address spaces 1, 2 and 3, not {other}")),
+        None => return Err("a buffer without 'air.address_space'".to_owned()),
+    };
+    if ty.address_space() != properties.address_space {
+        return Err(format!("the parameter has type {ty}, expected ptr addrspace({})", address_space as u32));
+    }
+    if address_space == AddressSpace::Threadgroup {
+        check_index("threadgroup", index, limits::THREADGROUP_BUFFERS_MAX)?;
+        return Ok(ArgumentKind::ThreadgroupMemory { index: BufferIndex(index) });
+    }
+    check_index("buffer", index, limits::BUFFERS_MAX)?;
+    let access = properties.access.ok_or("a buffer without 'air.read', 'air.write' or 'air.read_write'")?;
+    let index = BufferIndex(index);
+    Ok(ArgumentKind::Buffer { index, address_space, access, size_bytes_min: properties.buffer_size })
+}
+
+fn check_index(table: &str, index: u32, limit: u32) -> Result<(), String> {
+    if index < limit { Ok(()) } else { Err(format!("{table} index {index}, the largest is {}", limit - 1)) }
+}
+
+fn builtin_type(ty: Type<'_>) -> Option<BuiltinType> {
+    let scalar = match ty.scalar().int_bits()? {
+        16 => Scalar::U16,
+        32 => Scalar::U32,
+        _ => return None,
+    };
+    let lanes = u8::try_from(ty.lanes()).ok().filter(|lanes| (1..=3).contains(lanes))?;
+    Some(BuiltinType { scalar, lanes })
+}

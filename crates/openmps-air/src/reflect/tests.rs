@@ -1,0 +1,145 @@
+//! Reflection of IR snippets.
+
+use expect_test::{Expect, expect};
+use openmps_engine::{ArgumentKind, KernelSignature};
+use openmps_llvm::Context;
+
+use super::signatures;
+
+/// One line a kernel and argument, or the error.
+fn check(ir: &str, expected: Expect) {
+    let context = Context::new();
+    let module = context.parse_ir(ir).unwrap();
+    module.verify().unwrap();
+    expected.assert_eq(&match signatures(&module) {
+        Ok(kernels) => kernels.iter().map(describe).collect::<String>(),
+        Err(error) => format!("{error}\n"),
+    });
+}
+
+fn describe(kernel: &KernelSignature) -> String {
+    let threads = kernel.max_total_threads_per_threadgroup;
+    let mut text =
+        format!("{}: threads {threads:?}, threadgroup bytes {}\n", kernel.name, kernel.static_threadgroup_memory_bytes);
+    for argument in &kernel.arguments {
+        let kind = match &argument.kind {
+            ArgumentKind::Buffer { index, address_space, access, size_bytes_min } => {
+                format!("buffer({}) {address_space:?} {access:?} {size_bytes_min:?}", index.0)
+            }
+            ArgumentKind::ThreadgroupMemory { index } => format!("threadgroup({})", index.0),
+            ArgumentKind::Builtin { builtin, ty } => format!("{} {:?}x{}", builtin.name(), ty.scalar, ty.lanes),
+        };
+        text += &format!("  {} '{}': {kind}\n", argument.type_name, argument.name);
+    }
+    text
+}
+
+/// A module with one kernel `k` of these parameters and argument nodes.
+fn kernel(parameters: &str, nodes: &[&str]) -> String {
+    let names: Vec<String> = (0..nodes.len()).map(|index| format!("!{}", index + 10)).collect();
+    let nodes: String =
+        nodes.iter().enumerate().map(|(index, node)| format!("!{} = !{{{node}}}\n", index + 10)).collect();
+    format!(
+        "define void @k({parameters}) {{\n ret void\n}}\n!air.kernel = !{{!0}}\n!0 = !{{ptr @k, !1, !2}}\n!1 = !{{}}\n!2 = !{{{}}}\n{nodes}",
+        names.join(", ")
+    )
+}
+
+const BUFFER: &str = r#"i32 0, !"air.buffer", !"air.location_index", i32 3, i32 1, !"air.read_write", !"air.address_space", i32 1, !"air.arg_type_size", i32 4, !"air.arg_type_align_size", i32 4, !"air.arg_type_name", !"float", !"air.arg_name", !"out""#;
+
+#[test]
+fn every_kind_of_argument() {
+    let nodes = [
+        r#"i32 1, !"air.buffer", !"air.buffer_size", i32 12, !"air.location_index", i32 0, i32 1, !"air.read", !"air.address_space", i32 2, !"air.struct_type_info", !1, !"air.arg_type_name", !"Params", !"air.arg_name", !"params", !"air.arg_unused""#,
+        BUFFER,
+        r#"i32 2, !"air.buffer", !"air.location_index", i32 0, i32 1, !"air.read_write", !"air.address_space", i32 3, !"air.arg_name", !"scratch""#,
+        r#"i32 3, !"air.thread_position_in_grid", !"air.arg_type_name", !"uint3", !"air.arg_name", !"gid""#,
+        r#"i32 4, !"air.thread_index_in_simdgroup", !"air.arg_type_name", !"ushort", !"air.arg_name", !"lane""#,
+        r#"i32 5, !"air.function_constant", !1, !"air.indirect_buffer", !"air.location_index", i32 30, i32 1, !"air.write", !"air.address_space", i32 1, !"air.arg_name", !"table""#,
+    ];
+    let parameters = "ptr addrspace(1), ptr addrspace(2), ptr addrspace(3), <3 x i32>, i16, ptr addrspace(1)";
+    check(&kernel(parameters, &nodes), expect![[r#""#]]);
+}
+
+#[test]
+fn kernels_are_sorted_and_each_counts_the_threadgroup_memory_that_it_reaches() {
+    check(
+        r#"
+        @a = internal addrspace(3) global i8 undef, align 1
+        @b = internal addrspace(3) global [3 x float] undef, align 4
+        @c = internal addrspace(3) global [4 x i16] undef, align 16
+        @d = internal addrspace(3) global [100 x i8] undef, align 1
+        @table = internal addrspace(2) constant ptr addrspace(3) @c
+        define internal void @inner() {
+          %p = getelementptr i8, ptr addrspace(3) getelementptr (i8, ptr addrspace(3) @b, i64 4), i64 0
+          store i8 0, ptr addrspace(3) %p
+          ret void
+        }
+        define void @z() {
+          store i8 0, ptr addrspace(3) @a
+          call void @inner()
+          %c = load ptr addrspace(3), ptr addrspace(2) @table
+          ret void
+        }
+        define void @y() "max-work-group-size"="64" { ret void }
+        define void @x() { ret void }
+        !air.kernel = !{!0, !1, !2}
+        !0 = !{ptr @z, !3, !3}
+        !1 = !{ptr @y, !3, !3}
+        !2 = !{ptr @x, !3, !3, !4}
+        !3 = !{}
+        !4 = !{!"air.max_work_group_size", i32 256}"#,
+        expect![[r#""#]],
+    );
+}
+
+#[test]
+fn a_module_without_kernels_has_none() {
+    check("define void @f() {\n ret void\n}", expect![[r#""#]]);
+}
+
+#[test]
+fn what_is_not_supported_says_so() {
+    let one = |node: &str| kernel("ptr addrspace(1)", &[node]);
+    check(&one(r#"i32 0, !"air.texture", !"air.location_index", i32 0, i32 1"#), expect![[r#""#]]);
+    check(&one(r#"i32 0, !"air.buffer", !"air.raster_order_group", i32 0"#), expect![[r#""#]]);
+    check(&one(&BUFFER.replace("i32 3, i32 1", "i32 31, i32 1")), expect![[r#""#]]);
+    check(&one(&BUFFER.replace("i32 3, i32 1", "i32 3, i32 2")), expect![[r#""#]]);
+    check(&one(&BUFFER.replace("air.address_space\", i32 1", "air.address_space\", i32 2")), expect![[r#""#]]);
+    check(&one(&BUFFER.replace("air.address_space\", i32 1", "air.address_space\", i32 4")), expect![[r#""#]]);
+    check(
+        &one(r#"i32 0, !"air.buffer", !"air.location_index", i32 0, i32 1, !"air.read", !"air.arg_name", !"x""#),
+        expect![[r#""#]],
+    );
+    check(&one(r#"i32 0, !"air.buffer", !"air.read", !"air.address_space", i32 1"#), expect![[r#""#]]);
+    check(
+        &one(r#"i32 0, !"air.buffer", !"air.location_index", i32 0, i32 1, !"air.address_space", i32 1"#),
+        expect![[r#""#]],
+    );
+    check(&one(r#"i32 0, !"air.buffer", !"air.location_index", !"zero", i32 1"#), expect![[r#""#]]);
+    check(&one(r#"i32 0, !"air.thread_position_in_grid""#), expect![[r#""#]]);
+    check(&one(r#"i32 1, !"air.thread_position_in_grid""#), expect![[r#""#]]);
+    check(&one(r#"!"first", !"air.thread_position_in_grid""#), expect![[r#""#]]);
+    check(&one("i32 0, i32 1"), expect![[r#""#]]);
+}
+
+#[test]
+fn arguments_cover_each_parameter_once() {
+    let parameters = "ptr addrspace(1), ptr addrspace(1)";
+    check(&kernel(parameters, &[BUFFER]), expect![[r#""#]]);
+    check(&kernel(parameters, &[BUFFER, &BUFFER.replace("i32 3, i32 1", "i32 4, i32 1")]), expect![[r#""#]]);
+    check(&kernel(parameters, &[BUFFER, &BUFFER.replacen("i32 0", "i32 1", 1)]), expect![[r#""#]]);
+}
+
+#[test]
+fn a_kernel_node_names_a_defined_void_function_once() {
+    let trailer = "\n!air.kernel = !{!0}\n!1 = !{}\n";
+    check(&format!("declare void @k(){trailer}!0 = !{{ptr @k, !1, !1}}"), expect![[r#""#]]);
+    check(&format!("define i32 @k() {{\n ret i32 0\n}}{trailer}!0 = !{{ptr @k, !1, !1}}"), expect![[r#""#]]);
+    check(&format!("define void @k() {{\n ret void\n}}{trailer}!0 = !{{ptr @k, !1}}"), expect![[r#""#]]);
+    check(&format!("define void @k() {{\n ret void\n}}{trailer}!0 = !{{!\"k\", !1, !1}}"), expect![[r#""#]]);
+    check(
+        "define void @k() {\n ret void\n}\n!air.kernel = !{!0, !2}\n!0 = !{ptr @k, !1, !1}\n!1 = !{}\n!2 = !{ptr @k, !1, !1, !1}",
+        expect![[r#""#]],
+    );
+}

@@ -1,0 +1,103 @@
+//! The instructions of one function.
+
+use openmps_llvm::{Function, Instruction, Module, Opcode, PlainOp, Type, TypeKind};
+
+use crate::error::{Error, Quotation};
+use crate::limits;
+
+/// Checks every instruction and returns how many there are.
+pub(super) fn check(module: &Module<'_>, function: Function<'_>) -> Result<usize, Error> {
+    let name = function.name();
+    let place = |what: &str, instruction: Instruction<'_>| Error::Instruction {
+        function: name.clone(),
+        what: what.to_owned(),
+        instruction: Quotation::new(&instruction),
+    };
+    if function.value_type().is_variadic() {
+        return Err(Error::Kernel { kernel: format!("'{name}'"), what: "takes variable arguments".to_owned() });
+    }
+    let instructions = function.instructions();
+    let mut alloca_bytes: u64 = 0;
+    for instruction in &instructions {
+        if let Some(what) = refusal(*instruction) {
+            return Err(place(what, *instruction));
+        }
+        if instruction.opcode().is(PlainOp::Alloca) {
+            let size_bytes = alloca_size_bytes(module, *instruction)
+                .ok_or_else(|| place("stack memory of a size that is not constant", *instruction))?;
+            alloca_bytes = alloca_bytes.saturating_add(size_bytes);
+        }
+    }
+    if alloca_bytes > limits::ALLOCA_BYTES_MAX {
+        let what = format!("stack memory of function '{name}' in bytes");
+        return Err(Error::TooLarge { what, given: alloca_bytes, limit: limits::ALLOCA_BYTES_MAX });
+    }
+    Ok(instructions.len())
+}
+
+/// What is wrong with an instruction.
+fn refusal(instruction: Instruction<'_>) -> Option<&'static str> {
+    let operands = instruction.operands();
+    if std::iter::once(instruction.ty()).chain(operands.iter().map(|operand| operand.ty())).any(|ty| !type_is_small(ty))
+    {
+        return Some("a vector or integer too wide");
+    }
+    let Opcode::Plain(op) = instruction.opcode() else { return None };
+    match op {
+        PlainOp::IndirectBr => Some("an indirect jump"),
+        PlainOp::CallBr => Some("a call with several returns"),
+        PlainOp::Invoke
+        | PlainOp::Resume
+        | PlainOp::LandingPad
+        | PlainOp::CleanupRet
+        | PlainOp::CatchRet
+        | PlainOp::CatchPad
+        | PlainOp::CleanupPad
+        | PlainOp::CatchSwitch => Some("exception handling"),
+        PlainOp::VaArg => Some("variable arguments"),
+        PlainOp::UserOp1 | PlainOp::UserOp2 => Some("an instruction that LLVM keeps for itself"),
+        PlainOp::Call => call_refusal(instruction),
+        PlainOp::Ret
+        | PlainOp::Br
+        | PlainOp::Switch
+        | PlainOp::Unreachable
+        | PlainOp::FNeg
+        | PlainOp::Alloca
+        | PlainOp::Load
+        | PlainOp::Store
+        | PlainOp::GetElementPtr
+        | PlainOp::ICmp
+        | PlainOp::FCmp
+        | PlainOp::Phi
+        | PlainOp::Select
+        | PlainOp::ExtractElement
+        | PlainOp::InsertElement
+        | PlainOp::ShuffleVector
+        | PlainOp::ExtractValue
+        | PlainOp::InsertValue
+        | PlainOp::Freeze
+        | PlainOp::Fence
+        | PlainOp::AtomicCmpXchg
+        | PlainOp::AtomicRmw => None,
+    }
+}
+
+fn call_refusal(call: Instruction<'_>) -> Option<&'static str> {
+    let callee = call.callee()?;
+    if callee.is_inline_asm() {
+        return Some("inline assembly");
+    }
+    let Some(function) = callee.as_function() else { return Some("an indirect call") };
+    (Some(function.value_type()) != call.called_type()).then_some("a call with another type than the function's")
+}
+
+fn type_is_small(ty: Type<'_>) -> bool {
+    let scalar_is_small = ty.scalar().int_bits().is_none_or(|bits| bits <= limits::INTEGER_BITS_MAX);
+    ty.kind() != TypeKind::Other && ty.lanes() <= limits::VECTOR_LANES_MAX && scalar_is_small
+}
+
+/// The bytes of an alloca; `None` where the number of elements is not constant.
+fn alloca_size_bytes(module: &Module<'_>, alloca: Instruction<'_>) -> Option<u64> {
+    let count = alloca.operand(0).as_const_int()?;
+    Some(module.size_bytes(alloca.allocated_type()?).saturating_mul(count))
+}

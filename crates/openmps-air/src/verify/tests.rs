@@ -1,0 +1,193 @@
+//! Refusals one by one, and what must pass.
+
+use expect_test::{Expect, expect};
+use openmps_llvm::Context;
+
+use crate::{reflect, verify, verify_and_reflect};
+
+fn bitcode(ir: &str) -> Vec<u8> {
+    let context = Context::new();
+    let module = context.parse_ir(ir).unwrap();
+    module.write_bitcode().as_bytes().to_vec()
+}
+
+/// The text of the refusal.
+fn check(ir: &str, expected: Expect) {
+    let error = verify(&bitcode(ir)).expect_err("the module is refused");
+    expected.assert_eq(&format!("{error}\n"));
+}
+
+/// The text of the refusal of a function `f` with this body.
+fn check_body(body: &str, expected: Expect) {
+    check(&format!("define void @f(ptr %p, i32 %n) {{\n{body}\n ret void\n}}"), expected);
+}
+
+const GOOD: &str = r#"
+    @scratch = internal addrspace(3) global [32 x float] undef, align 4
+    @weights = internal addrspace(2) constant [2 x float] [float 1.0, float 2.0], align 4
+    @llvm.used = appending global [1 x ptr] [ptr @k], section "llvm.metadata"
+    declare float @air.fast_exp.f32(float) memory(none)
+    declare <2 x float> @air.fmax.v2f32(<2 x float>, <2 x float>)
+    declare i32 @air.atomic.global.add.u.i32(ptr addrspace(1), i32, i32, i32, i1)
+    declare void @air.wg.barrier(i32, i32) convergent
+    declare <64 x float> @air.simdgroup_matrix_8x8_load.v64f32.p3f32(ptr addrspace(3), i64, <2 x i64>, i1)
+    declare float @llvm.fmuladd.f32(float, float, float)
+    declare void @llvm.memcpy.p0.p1.i64(ptr, ptr addrspace(1), i64, i1)
+    define internal fastcc float @helper(float %x) {
+      %y = call float @air.fast_exp.f32(float %x)
+      ret float %y
+    }
+    define void @k(ptr addrspace(1) %out) {
+      %slot = alloca [4 x float]
+      call void @air.wg.barrier(i32 2, i32 1)
+      %y = call fastcc float @helper(float 1.0)
+      store float %y, ptr addrspace(1) %out
+      ret void
+    }
+    !air.kernel = !{!0}
+    !0 = !{ptr @k, !1, !2}
+    !1 = !{}
+    !2 = !{!3}
+    !3 = !{i32 0, !"air.buffer", !"air.location_index", i32 0, i32 1, !"air.write", !"air.address_space", i32 1, !"air.arg_type_name", !"float", !"air.arg_name", !"out"}"#;
+
+#[test]
+fn a_module_as_air_should_be_passes_unchanged() {
+    let bytes = bitcode(GOOD);
+    let (air, kernels) = verify_and_reflect(&bytes).unwrap();
+    assert_eq!(air.bitcode(), bytes);
+    assert_eq!(kernels.len(), 1);
+    assert_eq!(reflect(&air).unwrap(), kernels);
+}
+
+#[test]
+fn bytes_that_are_not_bitcode() {
+    let text = |bytes: &[u8]| verify(bytes).unwrap_err().to_string();
+    expect!["not bitcode: starts with nothing, expected 42 43 c0 de or the wrapper's de c0 17 0b"]
+        .assert_eq(&text(b""));
+    expect![[r#""#]].assert_eq(&text(b"MTLB...."));
+    expect![[r#""#]].assert_eq(&text(b"BC\xc0\xde"));
+}
+
+#[test]
+fn cut_bitcode_is_refused() {
+    let bytes = bitcode(GOOD);
+    // Each length in steps of a word near the ends and coarser between: every block boundary is crossed.
+    for length in (4..bytes.len()).step_by(28) {
+        assert!(verify(&bytes[..length]).is_err(), "cut at {length} of {}", bytes.len());
+    }
+}
+
+#[test]
+fn assembly() {
+    check("module asm \"nop\"", expect![[r#""#]]);
+    check_body("call void asm sideeffect \"nop\", \"\"()", expect![[r#""#]]);
+}
+
+#[test]
+fn aliases_and_indirect_functions() {
+    check("@a = alias void (), ptr @f\ndefine void @f() {\n ret void\n}", expect![[r#""#]]);
+    check("@i = ifunc void (), ptr @f\ndefine ptr @f() {\n ret ptr null\n}", expect![[r#""#]]);
+}
+
+#[test]
+fn variables() {
+    check("@g = external global i32", expect![[r#""#]]);
+    check("@g = thread_local global i32 0", expect![[r#""#]]);
+    check("@g = addrspace(1) global i32 0", expect![[r#""#]]);
+    check("@g = addrspace(3) global i32 5", expect![[r#""#]]);
+    check("@g = global [100000000 x i8] zeroinitializer", expect![[r#""#]]);
+    check(
+        "@llvm.global_ctors = appending global [1 x { i32, ptr, ptr }] [{ i32, ptr, ptr } { i32 0, ptr @f, ptr null }]
+         define void @f() {\n ret void\n}",
+        expect![[r#""#]],
+    );
+}
+
+#[test]
+fn control_flow_that_air_never_has() {
+    check_body("indirectbr ptr blockaddress(@f, %next), [label %next]\nnext:", expect![[r#""#]]);
+    check_body("callbr void asm sideeffect \"nop\", \"!i\"() to label %next [label %next]\nnext:", expect![[r#""#]]);
+    check(
+        "declare i32 @air.max.s.i32(i32, i32)
+         declare i32 @__gxx_personality_v0(...)
+         define void @f() personality ptr @__gxx_personality_v0 {
+           ret void
+         }",
+        expect![[r#""#]],
+    );
+    check(
+        "define internal void @g() {\n ret void\n}
+         define void @f() personality ptr @g {
+           invoke void @g() to label %next unwind label %pad
+         next:
+           ret void
+         pad:
+           %x = landingpad { ptr, i32 } cleanup
+           ret void
+         }",
+        expect![[r#""#]],
+    );
+    check_body("call void %p()", expect![[r#""#]]);
+    check(
+        "define void @g(i32 %x) {\n ret void\n}\ndefine void @f() {\n call void @g()\n ret void\n}",
+        expect![[r#""#]],
+    );
+    check("define void @f(...) {\n ret void\n}", expect![[r#""#]]);
+    check_body("%x = va_arg ptr %p, i32", expect![[r#""#]]);
+}
+
+#[test]
+fn sizes() {
+    check_body("%x = alloca [2000000 x i8]", expect![[r#""#]]);
+    check_body("%x = alloca i64, i64 200000", expect![[r#""#]]);
+    check_body("%x = alloca [600000 x i8]\n%y = alloca [600000 x i8]", expect![[r#""#]]);
+    check_body("%x = alloca i8, i32 %n", expect![[r#""#]]);
+    check_body("%x = load <100 x float>, ptr %p", expect![[r#""#]]);
+    check_body("%x = load i1024, ptr %p", expect![[r#""#]]);
+    check_body("%x = load x86_fp80, ptr %p", expect![[r#""#]]);
+}
+
+#[test]
+fn declarations() {
+    check("declare void @puts(ptr)", expect![[r#""#]]);
+    check("declare float @air.frobnicate.f32(float)", expect![[r#""#]]);
+    check("declare float @air.exp.f32(float, float)", expect![[r#""#]]);
+    check("declare <2 x half> @air.fmin.v2f16(<2 x half>, half)", expect![[r#""#]]);
+    check("declare void @air.simdgroup_matrix_8x8_store.v64f32.p1f32(<64 x float>)", expect![[r#""#]]);
+    check("declare void @llvm.trap()", expect![[r#""#]]);
+    check("declare ptr @llvm.returnaddress(i32)", expect![[r#""#]]);
+    check("declare void @llvm.nosuch(i32)", expect![[r#""#]]);
+}
+
+#[test]
+fn recursion() {
+    check("define void @f() {\n call void @f()\n ret void\n}", expect![[r#""#]]);
+    check(
+        "define void @f() {\n call void @g()\n ret void\n}
+         define void @g() {\n call void @h()\n ret void\n}
+         define void @h() {\n call void @g()\n ret void\n}",
+        expect![[r#""#]],
+    );
+    check_body("store ptr @f, ptr %p", expect![[r#""#]]);
+    let chain: String = (0..600)
+        .map(|index| format!("define void @f{index}() {{\n call void @f{}()\n ret void\n}}\n", index + 1))
+        .collect();
+    check(&format!("{chain}define void @f600() {{\n ret void\n}}"), expect![[r#""#]]);
+}
+
+#[test]
+fn many_calls_of_one_function_are_no_recursion() {
+    let calls = "call void @g()\n".repeat(3);
+    let ir = format!(
+        "define void @f() {{\n{calls} ret void\n}}\ndefine void @h() {{\n{calls} ret void\n}}\ndefine void @g() {{\n ret void\n}}"
+    );
+    verify(&bitcode(&ir)).unwrap();
+}
+
+#[test]
+fn kernels_that_reflection_refuses() {
+    check(
+        "declare void @air.wg.barrier(i32, i32)\n!air.kernel = !{!0}\n!0 = !{ptr @air.wg.barrier, !1, !1}\n!1 = !{}",
+        expect![[r#""#]],
+    );
+}
