@@ -1,1 +1,35 @@
-//! The CPU engine: lowering, code generation, loading, threads.
+//! The CPU engine: AIR kernels as machine code on the host's cores.
+//!
+//! With the feature `codegen`, [`LlvmCodeGenerator`] lowers AIR and emits an object; without it the crate only loads and runs
+//! objects that another process made. [`CpuEngine`] implements the engine contract over either. A kernel without barriers and
+//! lane operations is one function over a threadgroup's threads; others run each thread as a fiber. This is the scalar engine:
+//! correct first, and later the reference for the vectorizing one.
+//!
+//! Unsafe code lives in `jit` (mappings, the jump into generated code), `fiber` and `group` (stacks), `runtime` and `lanes`
+//! (functions that generated code calls), `pool` (shared launches) and `kernel` (the call).
+//!
+//! Dependencies: `object` reads ELF, `libc` gives mmap and futex, `thiserror` writes error texts.
+
+pub mod abi;
+mod bind;
+mod engine;
+mod fiber;
+mod float;
+mod group;
+mod jit;
+mod kernel;
+mod lanes;
+#[cfg(feature = "codegen")]
+mod lower;
+#[cfg(feature = "codegen")]
+mod pipeline;
+mod pool;
+mod runtime;
+mod target;
+
+pub use engine::{CodeGenerator, CpuEngine};
+pub use jit::load::LoadError;
+#[cfg(feature = "codegen")]
+pub use pipeline::LlvmCodeGenerator;
+pub use pool::thread_count;
+pub use target::target_id;

@@ -3,12 +3,13 @@
 use llvm_sys::core::{
     LLVMConstAllOnes, LLVMConstArray2, LLVMConstFPFromBits, LLVMConstInt, LLVMConstIntGetSExtValue,
     LLVMConstIntGetZExtValue, LLVMConstNull, LLVMConstReal, LLVMConstRealGetDouble, LLVMConstVector,
-    LLVMGetAggregateElement, LLVMGetConstOpcode, LLVMGetNumOperands, LLVMGetOperand, LLVMGetPoison, LLVMGetUndef,
-    LLVMIsAConstantExpr, LLVMIsAConstantFP, LLVMIsAConstantInt, LLVMIsNull, LLVMIsPoison, LLVMIsUndef,
+    LLVMGetAggregateElement, LLVMGetConstOpcode, LLVMGetGEPSourceElementType, LLVMGetNumOperands, LLVMGetOperand,
+    LLVMGetPoison, LLVMGetUndef, LLVMIsAConstantExpr, LLVMIsAConstantFP, LLVMIsAConstantInt, LLVMIsNull, LLVMIsPoison,
+    LLVMIsUndef,
 };
 
 use crate::handle::count;
-use crate::opcode::Opcode;
+use crate::opcode::{Opcode, PlainOp};
 use crate::ty::{Type, TypeKind};
 use crate::value::Value;
 
@@ -163,6 +164,16 @@ impl<'m> Value<'m> {
         }
         // SAFETY: just found to be a constant expression.
         Some(Opcode::from_raw(unsafe { LLVMGetConstOpcode(self.raw()) }))
+    }
+
+    /// The type that a constant getelementptr expression steps through.
+    #[must_use]
+    pub fn const_gep_source_type(self) -> Option<Type<'m>> {
+        if !self.const_opcode()?.is(PlainOp::GetElementPtr) {
+            return None;
+        }
+        // SAFETY: just found to be a getelementptr expression.
+        Some(Type::wrap(unsafe { LLVMGetGEPSourceElementType(self.raw()) }))
     }
 
     /// The operands of a constant: of an expression, an aggregate, or a global's initializer. Empty for other constants.

@@ -1,0 +1,156 @@
+//! The contract between generated code and this crate's runtime: two structures, two symbols, two entry shapes.
+//!
+//! An object exports `openmps_kernel_info` (a [`KernelInfo`], constant) and `openmps_kernel`:
+//! - [`Mode::Loop`]: `void openmps_kernel(const GroupContext *)` runs every thread of one threadgroup.
+//! - [`Mode::Fiber`]: `void openmps_kernel(const GroupContext *, uint32_t thread)` runs one thread, whose linear index in its
+//!   threadgroup is `thread`; it calls `openmps_barrier` and `openmps_lane`, which suspend it.
+//!
+//! The code generator writes these layouts as constants below; a test compares them with the Rust structures.
+
+use std::fmt;
+
+/// The function that an object exports.
+pub const KERNEL_SYMBOL: &str = "openmps_kernel";
+/// The constant that an object exports.
+pub const INFO_SYMBOL: &str = "openmps_kernel_info";
+/// Changed whenever generated code and runtime would misunderstand each other; part of cache keys.
+pub const ABI_VERSION: u32 = 1;
+
+/// Threads of one SIMD-group.
+pub const SIMD_WIDTH: usize = 32;
+/// Most threads of one threadgroup (Metal feature set tables, Apple7 and later).
+pub const THREADS_PER_GROUP_MAX: u32 = 1024;
+/// Most threadgroup memory of one threadgroup, static and dynamic together (Metal feature set tables: 32 KiB).
+pub const THREADGROUP_MEMORY_BYTES_MAX: u32 = 32 * 1024;
+/// Most private memory of one thread; a kernel with larger arrays is refused.
+pub const PRIVATE_BYTES_MAX: u64 = 1024 * 1024;
+
+/// What generated code knows about the threadgroup it runs.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub(crate) struct GroupContext {
+    /// One word for each kernel parameter: a buffer's address, the offset of dynamic threadgroup memory in
+    /// `threadgroup_memory`, 0 for built-ins.
+    pub(crate) arguments: *const u64,
+    /// The threadgroup's memory: static variables first, then dynamic ones. 128-byte aligned.
+    pub(crate) threadgroup_memory: *mut u8,
+    /// Threads of the grid.
+    pub(crate) threads_per_grid: [u32; 3],
+    /// Threadgroups of the grid.
+    pub(crate) groups_per_grid: [u32; 3],
+    /// The threadgroup size that the dispatch asked for.
+    pub(crate) dispatch_size: [u32; 3],
+    /// Position of this threadgroup.
+    pub(crate) position: [u32; 3],
+    /// Size of this threadgroup, smaller at the upper edges.
+    pub(crate) size: [u32; 3],
+}
+
+/// Byte offsets in [`GroupContext`], for the code generator.
+#[cfg(any(feature = "codegen", test))]
+pub(crate) mod offset {
+    pub(crate) const ARGUMENTS: u64 = 0;
+    pub(crate) const THREADGROUP_MEMORY: u64 = 8;
+    pub(crate) const THREADS_PER_GRID: u64 = 16;
+    pub(crate) const GROUPS_PER_GRID: u64 = 28;
+    pub(crate) const DISPATCH_SIZE: u64 = 40;
+    pub(crate) const POSITION: u64 = 52;
+    pub(crate) const SIZE: u64 = 64;
+}
+
+/// How an object wants to be run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Mode {
+    /// One call a threadgroup.
+    Loop = 0,
+    /// One call a thread, each on its own stack.
+    Fiber = 1,
+}
+
+/// Facts about a generated kernel, found by the code generator.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct KernelInfo {
+    /// [`ABI_VERSION`] of the generator.
+    pub(crate) version: u32,
+    /// A [`Mode`].
+    pub(crate) mode: u32,
+    /// Not 0 when the kernel cannot observe threadgroups, so that the grid may be cut anywhere.
+    pub(crate) flat: u32,
+    /// Bytes of static threadgroup memory.
+    pub(crate) threadgroup_memory_bytes: u32,
+    /// Bytes of private memory of one thread, before register spills.
+    pub(crate) private_bytes: u32,
+    /// Rough number of instructions that one thread runs.
+    pub(crate) cost: u32,
+    /// Bit i set: parameter i is used.
+    pub(crate) used_arguments: [u32; 4],
+}
+
+/// Words of [`KernelInfo`] in memory order.
+pub(crate) const INFO_WORDS: usize = 10;
+
+impl KernelInfo {
+    /// The words as the object stores them.
+    #[must_use]
+    #[cfg_attr(not(feature = "codegen"), expect(dead_code, reason = "the writing side"))]
+    pub(crate) fn to_words(self) -> [u32; INFO_WORDS] {
+        let [a, b, c, d] = self.used_arguments;
+        let memory = self.threadgroup_memory_bytes;
+        [self.version, self.mode, self.flat, memory, self.private_bytes, self.cost, a, b, c, d]
+    }
+
+    /// Reads words that an object stored.
+    #[must_use]
+    pub(crate) fn from_words(words: [u32; INFO_WORDS]) -> Self {
+        let [version, mode, flat, threadgroup_memory_bytes, private_bytes, cost, a, b, c, d] = words;
+        Self { version, mode, flat, threadgroup_memory_bytes, private_bytes, cost, used_arguments: [a, b, c, d] }
+    }
+
+    /// Whether parameter `position` is used.
+    #[must_use]
+    pub(crate) fn uses_argument(&self, position: usize) -> bool {
+        self.used_arguments.get(position / 32).is_none_or(|word| word >> (position % 32) & 1 == 1)
+    }
+}
+
+impl fmt::Display for Mode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Loop => "loop",
+            Self::Fiber => "fiber",
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::mem::{offset_of, size_of};
+
+    use super::*;
+
+    #[test]
+    fn offsets_are_those_of_the_structure() {
+        let stated = [
+            (offset::ARGUMENTS, offset_of!(GroupContext, arguments)),
+            (offset::THREADGROUP_MEMORY, offset_of!(GroupContext, threadgroup_memory)),
+            (offset::THREADS_PER_GRID, offset_of!(GroupContext, threads_per_grid)),
+            (offset::GROUPS_PER_GRID, offset_of!(GroupContext, groups_per_grid)),
+            (offset::DISPATCH_SIZE, offset_of!(GroupContext, dispatch_size)),
+            (offset::POSITION, offset_of!(GroupContext, position)),
+            (offset::SIZE, offset_of!(GroupContext, size)),
+        ];
+        for (constant, actual) in stated {
+            assert_eq!(constant, actual as u64);
+        }
+        assert_eq!(size_of::<KernelInfo>(), 4 * INFO_WORDS);
+    }
+
+    #[test]
+    fn info_survives_its_words() {
+        let info = KernelInfo::from_words([1, 1, 0, 64, 128, 7, 0b101, 0, 0, 0]);
+        assert_eq!(KernelInfo::from_words(info.to_words()), info);
+        assert!(info.uses_argument(0) && !info.uses_argument(1) && info.uses_argument(2));
+        assert!(info.uses_argument(500), "what the mask cannot say counts as used");
+    }
+}

@@ -1,0 +1,77 @@
+//! The outside symbols that generated code may use: this crate's runtime, memory and math functions of the C library.
+
+use std::ffi::{c_int, c_void};
+
+use crate::runtime;
+
+unsafe extern "C" {
+    fn memcpy(to: *mut c_void, from: *const c_void, size: usize) -> *mut c_void;
+    fn memmove(to: *mut c_void, from: *const c_void, size: usize) -> *mut c_void;
+    fn memset(to: *mut c_void, byte: c_int, size: usize) -> *mut c_void;
+}
+
+macro_rules! float_functions {
+    ($($name:ident($($parameter:ident),*)),* $(,)?) => {
+        unsafe extern "C" { $(fn $name($($parameter: f32),*) -> f32;)* }
+
+        fn float_function(name: &str) -> Option<usize> {
+            match name {
+                $(stringify!($name) => Some($name as *const () as usize),)*
+                _ => None,
+            }
+        }
+    };
+}
+
+// libm's functions on float that LLVM's intrinsics become calls of.
+float_functions! {
+    acosf(x), acoshf(x), asinf(x), asinhf(x), atanf(x), atanhf(x), atan2f(y, x), cbrtf(x), ceilf(x), cosf(x), coshf(x),
+    erff(x), exp2f(x), expf(x), expm1f(x), fabsf(x), floorf(x), fmaf(x, y, z), fmaxf(x, y), fminf(x, y), fmodf(x, y),
+    log10f(x), log1pf(x), log2f(x), logf(x), nearbyintf(x), nextafterf(x, y), powf(x, y), rintf(x), roundf(x),
+    roundevenf(x), sinf(x), sinhf(x), sqrtf(x), tanf(x), tanhf(x), truncf(x), exp10f(x),
+}
+
+unsafe extern "C" {
+    fn frexpf(x: f32, exponent: *mut c_int) -> f32;
+    fn ilogbf(x: f32) -> c_int;
+    fn ldexpf(x: f32, exponent: c_int) -> f32;
+    fn sincosf(x: f32, sin: *mut f32, cos: *mut f32);
+}
+
+/// The address of `name`, or `None` when generated code may not use it.
+pub(crate) fn resolve(name: &str) -> Option<usize> {
+    let runtime_function = match name {
+        "openmps_barrier" => runtime::barrier as *const () as usize,
+        "openmps_lane" => runtime::lane as *const () as usize,
+        "openmps_lane_index" => runtime::lane_index as *const () as usize,
+        "openmps_trap" => runtime::trap as *const () as usize,
+        "memcpy" => memcpy as *const () as usize,
+        "memmove" => memmove as *const () as usize,
+        "memset" => memset as *const () as usize,
+        "frexpf" => frexpf as *const () as usize,
+        "ilogbf" => ilogbf as *const () as usize,
+        "ldexpf" => ldexpf as *const () as usize,
+        "sincosf" => sincosf as *const () as usize,
+        "__extendhfsf2" | "__gnu_h2f_ieee" => runtime::extend_f16 as *const () as usize,
+        "__truncsfhf2" | "__gnu_f2h_ieee" => runtime::truncate_f16 as *const () as usize,
+        "__extendbfsf2" => runtime::extend_bf16 as *const () as usize,
+        "__truncsfbf2" => runtime::truncate_bf16 as *const () as usize,
+        _ => return float_function(name),
+    };
+    Some(runtime_function)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn knows_its_own_functions_and_no_others() {
+        for name in ["openmps_lane", "memcpy", "expf", "powf", "ldexpf", "__truncsfbf2"] {
+            assert!(resolve(name).is_some_and(|address| address != 0), "{name}");
+        }
+        for name in ["system", "malloc", "openmps_", ""] {
+            assert_eq!(resolve(name), None, "{name}");
+        }
+    }
+}

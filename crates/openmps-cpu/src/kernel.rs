@@ -1,0 +1,231 @@
+//! A loaded kernel and its dispatch over threadgroups.
+
+use std::cell::RefCell;
+use std::sync::Arc;
+
+use openmps_engine::{Bindings, CompiledKernel, Completion, DispatchError, Grid, KernelProperties, KernelSignature};
+
+use crate::abi::{GroupContext, PRIVATE_BYTES_MAX, SIMD_WIDTH, THREADGROUP_MEMORY_BYTES_MAX, THREADS_PER_GROUP_MAX};
+use crate::bind::{BoundArguments, bind};
+use crate::group::{self, FiberKernel};
+use crate::jit::call::Entry;
+use crate::jit::load::{LoadError, load};
+use crate::jit::symbols;
+use crate::runtime::{self, FlushDenormals};
+use crate::pool;
+
+/// Chunks for each thread of the pool: more balance the load better, fewer cost less.
+const CHUNKS_PER_THREAD: u64 = 8;
+/// A launch with less estimated work (in instructions of one thread, about a nanosecond each without vectors) runs inline:
+/// publishing it costs about as much as it could save.
+const INLINE_INSTRUCTIONS_MAX: u64 = 8 * 1024;
+/// Threads of a made-up threadgroup of a kernel that cannot observe threadgroups.
+const FLAT_THREADS: u32 = 4096;
+
+/// A kernel in memory.
+pub(crate) struct CpuKernel {
+    signature: KernelSignature,
+    entry: Entry,
+}
+
+impl CpuKernel {
+    /// Loads an object that a [`CodeGenerator`](crate::CodeGenerator) made for `signature`.
+    ///
+    /// # Errors
+    /// See [`LoadError`].
+    pub(crate) fn new(signature: KernelSignature, object: &[u8]) -> Result<Self, LoadError> {
+        let entry = Entry::new(load(object, symbols::resolve)?)?;
+        if u64::from(entry.info().private_bytes) > PRIVATE_BYTES_MAX {
+            let reason = format!("{} bytes of private memory for each thread", entry.info().private_bytes);
+            return Err(LoadError::Malformed(reason));
+        }
+        Ok(Self { signature, entry })
+    }
+
+    fn run(&self, bindings: &Bindings, grid: &Grid) -> Result<(), DispatchError> {
+        self.check_grid(grid)?;
+        let bound = bind(&self.signature, self.entry.info(), bindings)?;
+        if grid.is_empty() {
+            return Ok(());
+        }
+        let grid = if self.entry.info().flat != 0 { flat_shape(grid) } else { *grid };
+        let groups = grid.group_count();
+        let threads = grid.threads.into_iter().map(u64::from).fold(1, u64::saturating_mul);
+        let work = threads.saturating_mul(u64::from(self.entry.info().cost.max(1)));
+        let launch = Dispatch { kernel: self, bound: &bound, grid };
+        let failed = |reason| DispatchError::Failed { kernel: self.signature.name.clone(), reason };
+        if groups == 1 || work < INLINE_INSTRUCTIONS_MAX {
+            return pool::run_inline(1, &|_| launch.run_groups(0, groups)).map_err(failed);
+        }
+        let threads = u64::try_from(pool::thread_count()).expect("a count of threads is small");
+        let chunk = groups.div_ceil(CHUNKS_PER_THREAD * threads);
+        let chunks = u32::try_from(groups.div_ceil(chunk)).expect("at most 8 chunks a thread");
+        let run_chunk = |number: u32| {
+            let first = u64::from(number) * chunk;
+            launch.run_groups(first, (first + chunk).min(groups))
+        };
+        pool::run(chunks, &run_chunk).map_err(failed)
+    }
+
+    fn check_grid(&self, grid: &Grid) -> Result<(), DispatchError> {
+        let fail = |reason| Err(DispatchError::Failed { kernel: self.signature.name.clone(), reason });
+        if grid.group.contains(&0) {
+            return fail(format!("threadgroup size {:?} has a zero", grid.group));
+        }
+        let limit = self.properties().max_total_threads_per_threadgroup;
+        let threads = grid.group.into_iter().map(u64::from).fold(1, u64::saturating_mul);
+        if threads > u64::from(limit) {
+            return fail(format!("threadgroup size {:?} has {threads} threads, the limit is {limit}", grid.group));
+        }
+        Ok(())
+    }
+}
+
+/// The same threads in threadgroups that suit the CPU, for a kernel that cannot tell the difference.
+fn flat_shape(grid: &Grid) -> Grid {
+    let x = grid.threads[0].min(FLAT_THREADS);
+    let y = grid.threads[1].min(FLAT_THREADS / x);
+    let z = grid.threads[2].min(FLAT_THREADS / (x * y));
+    Grid { threads: grid.threads, group: [x, y, z] }
+}
+
+struct Dispatch<'run> {
+    kernel: &'run CpuKernel,
+    bound: &'run BoundArguments,
+    grid: Grid,
+}
+
+// SAFETY: addresses in `bound` point to memory that the dispatch's caller keeps alive and that kernels may share between
+// threads; the rest is plain shared data.
+unsafe impl Sync for Dispatch<'_> {}
+
+impl Dispatch<'_> {
+    /// Runs the threadgroups with linear numbers `first..end` on the calling thread.
+    fn run_groups(&self, first: u64, end: u64) -> Result<(), String> {
+        let _flush = FlushDenormals::enter();
+        with_threadgroup_memory(self.bound.threadgroup_memory_bytes, |memory| {
+            let groups = self.grid.groups();
+            let mut context = GroupContext {
+                arguments: self.bound.words.as_ptr(),
+                threadgroup_memory: memory,
+                threads_per_grid: self.grid.threads,
+                groups_per_grid: groups,
+                dispatch_size: self.grid.group,
+                position: position_of(first, groups),
+                size: [0; 3],
+            };
+            for _ in first..end {
+                context.size = self.grid.group_size_at(context.position);
+                self.run_group(&context)?;
+                advance(&mut context.position, groups);
+            }
+            Ok(())
+        })
+    }
+
+    fn run_group(&self, context: &GroupContext) -> Result<(), String> {
+        match self.kernel.entry.fiber() {
+            None => {
+                // SAFETY: `bind` made a word for every parameter; the dispatch's caller vouches for the buffers, and the
+                // memory block has the bytes that `bind` counted.
+                unsafe { self.kernel.entry.run_group(context) };
+            }
+            Some(entry) => {
+                let private_bytes = self.kernel.entry.info().private_bytes as usize;
+                let threads = context.size.iter().product::<u32>() as usize;
+                let kernel = FiberKernel { entry, private_bytes };
+                // SAFETY: as above.
+                unsafe { group::run(&kernel, context, threads) }?;
+            }
+        }
+        runtime::take_error().map_or(Ok(()), Err)
+    }
+}
+
+fn position_of(number: u64, groups: [u32; 3]) -> [u32; 3] {
+    let [x, y, _] = groups.map(u64::from);
+    let part = |value: u64| u32::try_from(value).expect("below the number of groups on one axis");
+    [part(number % x), part(number / x % y), part(number / x / y)]
+}
+
+fn advance(position: &mut [u32; 3], groups: [u32; 3]) {
+    for axis in 0..3 {
+        position[axis] += 1;
+        if position[axis] < groups[axis] || axis == 2 {
+            return;
+        }
+        position[axis] = 0;
+    }
+}
+
+/// One worker's threadgroup memory, aligned for every MSL type.
+#[repr(align(128))]
+#[derive(Clone, Copy)]
+struct MemoryLine {
+    _bytes: [u8; 128],
+}
+
+thread_local! {
+    static THREADGROUP_MEMORY: RefCell<Vec<MemoryLine>> = const { RefCell::new(Vec::new()) };
+}
+
+/// Calls `run` with this worker's block of at least `size_bytes`; its contents are undefined, as Metal's are.
+fn with_threadgroup_memory<R>(size_bytes: usize, run: impl FnOnce(*mut u8) -> R) -> R {
+    debug_assert!(size_bytes <= THREADGROUP_MEMORY_BYTES_MAX as usize, "checked by bind");
+    THREADGROUP_MEMORY.with_borrow_mut(|lines| {
+        let needed = size_bytes.div_ceil(size_of::<MemoryLine>());
+        if lines.len() < needed {
+            lines.resize(needed, MemoryLine { _bytes: [0; 128] });
+        }
+        run(lines.as_mut_ptr().cast())
+    })
+}
+
+impl CompiledKernel for CpuKernel {
+    fn signature(&self) -> &KernelSignature {
+        &self.signature
+    }
+
+    fn properties(&self) -> KernelProperties {
+        let declared = self.signature.max_total_threads_per_threadgroup;
+        KernelProperties {
+            max_total_threads_per_threadgroup: declared.unwrap_or(THREADS_PER_GROUP_MAX).min(THREADS_PER_GROUP_MAX),
+            thread_execution_width: u32::try_from(SIMD_WIDTH).expect("32"),
+            static_threadgroup_memory_length: self.entry.info().threadgroup_memory_bytes,
+        }
+    }
+
+    fn dispatch(&self, bindings: &Bindings, grid: &Grid, completion: Completion) {
+        completion(self.run(bindings, grid));
+    }
+}
+
+/// Shares a kernel with streams.
+pub(crate) fn share(kernel: CpuKernel) -> Arc<dyn CompiledKernel> {
+    Arc::new(kernel)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn positions_count_x_first() {
+        let groups = [3, 2, 2];
+        let mut position = [0; 3];
+        for number in 0..12 {
+            assert_eq!(position, position_of(number, groups));
+            advance(&mut position, groups);
+        }
+    }
+
+    #[test]
+    fn flat_shapes_keep_the_threads() {
+        for threads in [[1, 1, 1], [100_000, 1, 1], [8, 100_000, 1], [5, 7, 100_000], [u32::MAX, 1, 1]] {
+            let flat = flat_shape(&Grid { threads, group: [1, 1, 1] });
+            assert_eq!(flat.threads, threads);
+            assert!(flat.threads_per_group() <= u64::from(FLAT_THREADS));
+            assert!(flat.group.iter().all(|&size| size > 0));
+        }
+    }
+}

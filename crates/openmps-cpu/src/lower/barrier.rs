@@ -1,0 +1,37 @@
+//! Barriers and fences. One threadgroup runs on one core, so that waiting orders its memory; a fence orders memory between
+//! threadgroups.
+
+use super::simd::{LaneCall, lane_call};
+use super::text::Body;
+use super::{Declaration, Lowered};
+use crate::lanes::{Element, LaneOperation};
+
+/// Whether threads wait in this function.
+pub(super) fn is_barrier(declaration: &Declaration) -> bool {
+    matches!(declaration.parts(), ("wg" | "simdgroup", parts) if parts == ["barrier"])
+}
+
+pub(super) fn lower(declaration: &Declaration, body: &mut Body) -> Option<Lowered> {
+    match declaration.parts() {
+        ("wg", parts) if parts == ["barrier"] => {
+            body.line("call void @openmps_barrier() convergent");
+            Some(Lowered::Void)
+        }
+        // A rendezvous like any lane operation, so that it takes its turn in program order among them.
+        ("simdgroup", parts) if parts == ["barrier"] => {
+            simdgroup_barrier(body);
+            Some(Lowered::Void)
+        }
+        ("atomic", parts) if parts == ["fence"] => {
+            body.line("fence seq_cst");
+            Some(Lowered::Void)
+        }
+        _ => None,
+    }
+}
+
+/// Waits for the active lanes of the SIMD-group.
+pub(super) fn simdgroup_barrier(body: &mut Body) {
+    let call = LaneCall { operation: LaneOperation::Barrier, element: Element::U32, count: 0, width: 32 };
+    lane_call(body, &call, None, None, "null");
+}

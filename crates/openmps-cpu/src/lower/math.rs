@@ -1,0 +1,316 @@
+//! Functions of floats (MSL specification 6.5). Half and bfloat are computed in float and rounded once; `air.fast_*` is the
+//! same as the precise function, which satisfies every bound.
+
+use super::text::{Body, Ty, Value};
+use super::{Declaration, Lowered};
+
+pub(super) fn lower(declaration: &Declaration, body: &mut Body) -> Option<Lowered> {
+    let (operation, _) = declaration.parts();
+    let operation = operation.strip_prefix("fast_").unwrap_or(operation);
+    let first = declaration.parameter(0)?;
+    if matches!(operation, "all" | "any") && first.ty.scalar == "i1" {
+        return Some(Lowered::Value(reduce_truth(body, operation, &first)));
+    }
+    if !first.ty.is_float() {
+        return None;
+    }
+    let parameters: Vec<Value> = (0..declaration.parameters.len()).filter_map(|i| declaration.parameter(i)).collect();
+    let result = match parameters.as_slice() {
+        [x] => unary(body, operation, x),
+        [x, pointer] if pointer.ty.scalar.starts_with("ptr") => with_pointer(body, operation, x, pointer),
+        [x, y] => binary(body, operation, x, y),
+        [x, y, z] => ternary(body, operation, x, y, z),
+        _ => None,
+    };
+    result.map(Lowered::Value)
+}
+
+fn reduce_truth(body: &mut Body, operation: &str, x: &Value) -> Value {
+    if x.ty.lanes == 1 {
+        return x.clone();
+    }
+    let reduction = if operation == "all" { "and" } else { "or" };
+    body.call(&x.ty.lane(), &format!("llvm.vector.reduce.{reduction}.{}", x.ty.suffix()), &[x])
+}
+
+/// In float, whatever the type.
+fn widen(body: &mut Body, x: &Value) -> Value {
+    let wide = x.ty.with("float");
+    body.cast("fpext", x, &wide)
+}
+
+/// Back to the type, rounded once.
+fn narrow(body: &mut Body, x: &Value, ty: &Ty) -> Value {
+    body.cast("fptrunc", x, ty)
+}
+
+/// LLVM's intrinsic of one operand that computes `operation`.
+fn unary_intrinsic(operation: &str) -> Option<&'static str> {
+    Some(match operation {
+        "acos" => "llvm.acos",
+        "asin" => "llvm.asin",
+        "atan" => "llvm.atan",
+        "ceil" => "llvm.ceil",
+        "cos" => "llvm.cos",
+        "cosh" => "llvm.cosh",
+        "exp" => "llvm.exp",
+        "exp10" => "llvm.exp10",
+        "exp2" => "llvm.exp2",
+        "floor" => "llvm.floor",
+        "log" => "llvm.log",
+        "log10" => "llvm.log10",
+        "log2" => "llvm.log2",
+        "rint" => "llvm.rint",
+        "round" => "llvm.round",
+        "sin" => "llvm.sin",
+        "sinh" => "llvm.sinh",
+        "sqrt" => "llvm.sqrt",
+        "tan" => "llvm.tan",
+        "tanh" => "llvm.tanh",
+        "trunc" => "llvm.trunc",
+        _ => return None,
+    })
+}
+
+fn unary(body: &mut Body, operation: &str, x: &Value) -> Option<Value> {
+    if operation == "fabs" {
+        return Some(body.intrinsic("llvm.fabs", &[x]));
+    }
+    let ty = x.ty.clone();
+    let wide = widen(body, x);
+    let result = match operation {
+        "acosh" | "asinh" | "atanh" => libm(body, operation, &wide),
+        "cospi" => cospi(body, &wide),
+        "sinpi" => sinpi(body, &wide),
+        "tanpi" => {
+            let (sine, cosine) = (sinpi(body, &wide), cospi(body, &wide));
+            body.binary("fdiv", &sine, &cosine)
+        }
+        "fract" => return Some(fract(body, &wide, &ty)),
+        "ilogb" => {
+            let int = ty.with("i32");
+            return Some(body.per_lane(&int, |body, lane| {
+                let x = body.extract(&wide, lane);
+                body.call(&Ty::scalar("i32"), "ilogbf", &[&x])
+            }));
+        }
+        "rsqrt" => rsqrt(body, &wide),
+        "saturate" => {
+            let (zero, one) = (Value::float(&wide.ty, 0.0), Value::float(&wide.ty, 1.0));
+            let low = body.intrinsic("llvm.maxnum", &[&wide, &zero]);
+            body.intrinsic("llvm.minnum", &[&low, &one])
+        }
+        _ => body.intrinsic(unary_intrinsic(operation)?, &[&wide]),
+    };
+    Some(narrow(body, &result, &ty))
+}
+
+fn libm(body: &mut Body, operation: &str, x: &Value) -> Value {
+    body.per_lane(&x.ty, |body, lane| {
+        let x = body.extract(x, lane);
+        body.call(&x.ty, &format!("{operation}f"), &[&x])
+    })
+}
+
+/// 1 / sqrt(x) rounded once: in double.
+fn rsqrt(body: &mut Body, x: &Value) -> Value {
+    let double = x.ty.with("double");
+    let wide = body.cast("fpext", x, &double);
+    let root = body.intrinsic("llvm.sqrt", &[&wide]);
+    let one = Value::float(&double, 1.0);
+    let inverse = body.binary("fdiv", &one, &root);
+    body.cast("fptrunc", &inverse, &x.ty)
+}
+
+/// x - floor(x), below 1 also where the difference rounds up. NaN stays NaN.
+fn fract(body: &mut Body, x: &Value, ty: &Ty) -> Value {
+    let floor = body.intrinsic("llvm.floor", &[x]);
+    let difference = body.binary("fsub", x, &floor);
+    let largest = match ty.scalar.as_str() {
+        "half" => 1.0 - f32::EPSILON * 4096.0,
+        "bfloat" => 1.0 - 1.0 / 256.0,
+        _ => 1.0 - f32::EPSILON / 2.0,
+    };
+    let largest = Value::float(&x.ty, largest);
+    let above = body.compare("fcmp ogt", &difference, &largest);
+    let result = body.select(&above, &largest, &difference);
+    narrow(body, &result, ty)
+}
+
+const PI: f32 = std::f32::consts::PI;
+
+/// The remainder of |x| modulo 2 in [0, 2), exact.
+fn turn(body: &mut Body, x: &Value) -> Value {
+    let magnitude = body.intrinsic("llvm.fabs", &[x]);
+    let half = Value::float(&x.ty, 0.5);
+    let halved = body.binary("fmul", &magnitude, &half);
+    let whole = body.intrinsic("llvm.floor", &[&halved]);
+    let minus_two = Value::float(&x.ty, -2.0);
+    body.intrinsic("llvm.fma", &[&whole, &minus_two, &magnitude])
+}
+
+/// sin(πr) for r in [0, 1] as sin(π·min(r, 1 - r)): near its zeros the argument is small, so its rounding error is too.
+fn half_turn_sine(body: &mut Body, r: &Value) -> Value {
+    let one = Value::float(&r.ty, 1.0);
+    let mirrored = body.binary("fsub", &one, r);
+    let is_upper = body.compare("fcmp ogt", r, &mirrored);
+    let folded = body.select(&is_upper, &mirrored, r);
+    let angle = body.binary("fmul", &folded, &Value::float(&r.ty, PI));
+    body.intrinsic("llvm.sin", &[&angle])
+}
+
+fn sinpi(body: &mut Body, x: &Value) -> Value {
+    let turn = turn(body, x);
+    let one = Value::float(&x.ty, 1.0);
+    let is_negative_half = body.compare("fcmp oge", &turn, &one);
+    let beyond = body.binary("fsub", &turn, &one);
+    let r = body.select(&is_negative_half, &beyond, &turn);
+    let sine = half_turn_sine(body, &r);
+    let negated = body.value(&sine.ty, format_args!("fneg {sine}"));
+    let magnitude = body.select(&is_negative_half, &negated, &sine);
+    // sin is odd: the sign of x flips the result.
+    let negative = body.value(&magnitude.ty, format_args!("fneg {magnitude}"));
+    let is_below_zero = body.compare("fcmp olt", x, &Value::float(&x.ty, 0.0));
+    body.select(&is_below_zero, &negative, &magnitude)
+}
+
+/// cos(πx) = sin(π(x + 1/2)); with |x| reduced first the sum is exact enough: its error is below an ulp of the result's angle.
+fn cospi(body: &mut Body, x: &Value) -> Value {
+    let turn = turn(body, x);
+    // Mirror (1, 2) to (0, 1): cos is even around a whole turn.
+    let (one, two) = (Value::float(&x.ty, 1.0), Value::float(&x.ty, 2.0));
+    let mirrored = body.binary("fsub", &two, &turn);
+    let is_upper = body.compare("fcmp ogt", &turn, &one);
+    let r = body.select(&is_upper, &mirrored, &turn);
+    // Near 0 the cosine itself; elsewhere sin(π(1/2 - r)), whose difference is exact.
+    let angle = body.binary("fmul", &r, &Value::float(&x.ty, PI));
+    let cosine = body.intrinsic("llvm.cos", &[&angle]);
+    let shifted = body.binary("fsub", &Value::float(&x.ty, 0.5), &r);
+    let shifted = body.binary("fmul", &shifted, &Value::float(&x.ty, PI));
+    let sine = body.intrinsic("llvm.sin", &[&shifted]);
+    let is_small = body.compare("fcmp olt", &r, &Value::float(&x.ty, 0.25));
+    body.select(&is_small, &cosine, &sine)
+}
+
+fn binary(body: &mut Body, operation: &str, x: &Value, y: &Value) -> Option<Value> {
+    let ty = x.ty.clone();
+    match operation {
+        "copysign" => return Some(body.intrinsic("llvm.copysign", &[x, y])),
+        "nextafter" => return Some(nextafter(body, x, y)),
+        "dot" => return Some(dot(body, x, y)),
+        _ => {}
+    }
+    let a = widen(body, x);
+    if operation == "ldexp" && !y.ty.is_float() {
+        let name = format!("llvm.ldexp.{}.{}", a.ty.suffix(), y.ty.suffix());
+        let result = body.call(&a.ty, &name, &[&a, y]);
+        return Some(narrow(body, &result, &ty));
+    }
+    let b = widen(body, y);
+    let result = match operation {
+        "atan2" => body.intrinsic("llvm.atan2", &[&a, &b]),
+        "fdim" => {
+            let difference = body.binary("fsub", &a, &b);
+            let is_below = body.compare("fcmp ole", &a, &b);
+            body.select(&is_below, &Value::float(&a.ty, 0.0), &difference)
+        }
+        "fmax" => body.intrinsic("llvm.maxnum", &[&a, &b]),
+        "fmin" => body.intrinsic("llvm.minnum", &[&a, &b]),
+        "fmod" => body.binary("frem", &a, &b),
+        "pow" | "powr" => body.intrinsic("llvm.pow", &[&a, &b]),
+        _ => return None,
+    };
+    Some(narrow(body, &result, &ty))
+}
+
+/// One step on the bit pattern, in integers so that subnormals are not flushed.
+fn nextafter(body: &mut Body, x: &Value, y: &Value) -> Value {
+    let int = x.ty.as_int();
+    let (zero, one) = (Value::int(&int, 0), Value::int(&int, 1));
+    let sign = Value::int(&int, i64::MIN >> (64 - x.ty.bits().unwrap_or(32)));
+    // Sign-magnitude to two's complement and back: the same mapping both ways.
+    let ordered = |body: &mut Body, bits: &Value| {
+        let mirrored = body.binary("sub", &sign, bits);
+        let is_negative = body.compare("icmp slt", bits, &zero);
+        body.select(&is_negative, &mirrored, bits)
+    };
+    let (from, to) = (body.cast("bitcast", x, &int), body.cast("bitcast", y, &int));
+    let (from, to) = (ordered(body, &from), ordered(body, &to));
+    let (up, down) = (body.binary("add", &from, &one), body.binary("sub", &from, &one));
+    let is_up = body.compare("icmp slt", &from, &to);
+    let stepped = body.select(&is_up, &up, &down);
+    let stepped = ordered(body, &stepped);
+    let stepped = body.cast("bitcast", &stepped, &x.ty);
+    let is_there = body.compare("icmp eq", &from, &to);
+    let result = body.select(&is_there, y, &stepped);
+    let is_nan = body.compare("fcmp uno", x, y);
+    let nan = body.binary("fadd", x, y);
+    body.select(&is_nan, &nan, &result)
+}
+
+fn dot(body: &mut Body, x: &Value, y: &Value) -> Value {
+    let (a, b) = (widen(body, x), widen(body, y));
+    let float = Ty::scalar("float");
+    let mut sum: Option<Value> = None;
+    for lane in 0..x.ty.lanes {
+        let (a, b) = (body.extract(&a, lane), body.extract(&b, lane));
+        sum = Some(match sum {
+            None => body.binary("fmul", &a, &b),
+            Some(sum) => body.intrinsic("llvm.fma", &[&a, &b, &sum]),
+        });
+    }
+    let sum = sum.unwrap_or_else(|| Value::float(&float, 0.0));
+    narrow(body, &sum, &x.ty.lane())
+}
+
+fn ternary(body: &mut Body, operation: &str, x: &Value, y: &Value, z: &Value) -> Option<Value> {
+    let ty = x.ty.clone();
+    let (a, b, c) = (widen(body, x), widen(body, y), widen(body, z));
+    let result = match operation {
+        "fma" => body.intrinsic("llvm.fma", &[&a, &b, &c]),
+        "clamp" => {
+            let low = body.intrinsic("llvm.maxnum", &[&a, &b]);
+            body.intrinsic("llvm.minnum", &[&low, &c])
+        }
+        "fmax3" | "fmin3" => {
+            let name = if operation == "fmax3" { "llvm.maxnum" } else { "llvm.minnum" };
+            let inner = body.intrinsic(name, &[&b, &c]);
+            body.intrinsic(name, &[&a, &inner])
+        }
+        "fmedian3" => {
+            let low = body.intrinsic("llvm.minnum", &[&a, &b]);
+            let high = body.intrinsic("llvm.maxnum", &[&a, &b]);
+            let middle = body.intrinsic("llvm.minnum", &[&high, &c]);
+            body.intrinsic("llvm.maxnum", &[&low, &middle])
+        }
+        _ => return None,
+    };
+    Some(narrow(body, &result, &ty))
+}
+
+/// Functions that return one result and store another.
+fn with_pointer(body: &mut Body, operation: &str, x: &Value, pointer: &Value) -> Option<Value> {
+    let ty = x.ty.clone();
+    let wide = widen(body, x);
+    let (result, stored) = match operation {
+        "sincos" => {
+            let (sine, cosine) = (body.intrinsic("llvm.sin", &[&wide]), body.intrinsic("llvm.cos", &[&wide]));
+            (sine, narrow(body, &cosine, &ty))
+        }
+        "modf" => {
+            let whole = body.intrinsic("llvm.trunc", &[&wide]);
+            let rest = body.binary("fsub", &wide, &whole);
+            let is_infinite = body.compare("fcmp oeq", &wide, &whole);
+            let rest = body.select(&is_infinite, &Value::float(&wide.ty, 0.0), &rest);
+            (body.intrinsic("llvm.copysign", &[&rest, &wide]), narrow(body, &whole, &ty))
+        }
+        "frexp" if ty.lanes == 1 => {
+            let pair = body.value(&ty, format_args!("call {{ float, i32 }} @llvm.frexp.f32.i32({wide})"));
+            let part = |index| format!("extractvalue {{ float, i32 }} {}, {index}", pair.name);
+            (body.value(&wide.ty, part(0)), body.value(&Ty::scalar("i32"), part(1)))
+        }
+        _ => return None,
+    };
+    body.line(format_args!("store {stored}, {pointer}"));
+    Some(narrow(body, &result, &ty))
+}

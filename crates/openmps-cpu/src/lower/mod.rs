@@ -1,0 +1,132 @@
+//! Gives every `air.*` function that a kernel calls a body, which is then inlined: one file for each family.
+//!
+//! A family looks at the name and either writes the body or leaves the name to the next family; a name that no family knows is
+//! an error that names it. Guarantees: after linking and inlining, the module calls only LLVM's intrinsics, libm and the
+//! runtime functions that [`crate::jit::symbols`] lists.
+
+mod atomic;
+mod barrier;
+mod convert;
+mod integer;
+mod math;
+mod matrix;
+pub(crate) mod order;
+mod simd;
+pub(crate) mod text;
+
+use openmps_engine::EngineError;
+use openmps_llvm::Function;
+
+use text::{Body, Ty, Value};
+
+/// An AIR function as a kernel declares it.
+pub(crate) struct Declaration {
+    /// The full name, `air.fmax.f32`.
+    name: String,
+    /// `None` for void.
+    result: Option<Ty>,
+    /// Parameter types.
+    parameters: Vec<Ty>,
+}
+
+/// A result: what a family made of a declaration.
+enum Lowered {
+    /// The body computes this.
+    Value(Value),
+    /// The body returns nothing.
+    Void,
+}
+
+/// Bodies for all AIR functions of a module, and what they need.
+pub(crate) struct Definitions {
+    /// LLVM IR text.
+    pub(crate) text: String,
+    /// Whether threads wait for each other.
+    pub(crate) needs_fibers: bool,
+}
+
+/// The runtime's functions, as IR declares them.
+const RUNTIME: &str = "
+declare void @openmps_barrier() convergent nounwind
+declare void @openmps_lane(i32, i32, i32, i32, ptr) convergent nounwind
+declare i32 @openmps_lane_index() nounwind willreturn memory(none)
+declare float @acoshf(float) nounwind willreturn memory(none)
+declare float @asinhf(float) nounwind willreturn memory(none)
+declare float @atanhf(float) nounwind willreturn memory(none)
+declare i32 @ilogbf(float) nounwind willreturn memory(none)
+";
+
+impl Declaration {
+    fn of(function: Function<'_>) -> Option<Self> {
+        let ty = function.value_type();
+        let result = ty.result()?;
+        let result = if result.is_void() { None } else { Some(Ty::parse(&result.to_string())?) };
+        let parameters = ty.parameters().iter().map(|ty| Ty::parse(&ty.to_string())).collect::<Option<Vec<_>>>()?;
+        Some(Self { name: function.name(), result, parameters })
+    }
+
+    /// Parameter `index` as a value.
+    fn parameter(&self, index: usize) -> Option<Value> {
+        Some(Value::new(self.parameters.get(index)?.clone(), format!("%p{index}")))
+    }
+
+    /// The name without `air.`, the operation's first part, and the other parts.
+    fn parts(&self) -> (&str, Vec<&str>) {
+        let mut parts = self.name.trim_start_matches("air.").split('.');
+        let operation = parts.next().unwrap_or("");
+        (operation, parts.collect())
+    }
+
+    fn definition(&self, body: Body, lowered: &Lowered) -> String {
+        let parameters: Vec<String> =
+            self.parameters.iter().enumerate().map(|(index, ty)| format!("{ty} %p{index}")).collect();
+        let result = self.result.as_ref().map_or("void".to_owned(), ToString::to_string);
+        let end = match lowered {
+            Lowered::Value(value) => format!("ret {value}"),
+            Lowered::Void => "ret void".to_owned(),
+        };
+        let (name, parameters, lines) = (&self.name, parameters.join(", "), body.into_lines());
+        format!("define {result} @\"{name}\"({parameters}) alwaysinline nounwind {{\n{lines}  {end}\n}}\n")
+    }
+}
+
+/// Writes the bodies of `functions`, which are declarations named `air.*`.
+///
+/// # Errors
+/// [`EngineError::Unsupported`] for a function that no family knows, or knows with other types.
+pub(crate) fn definitions(kernel: &str, functions: &[Function<'_>]) -> Result<Definitions, EngineError> {
+    let mut text = RUNTIME.to_owned();
+    let mut needs_fibers = false;
+    for function in functions {
+        let unsupported = || {
+            let (name, ty) = (function.name(), function.value_type());
+            EngineError::Unsupported(format!("kernel '{kernel}': {name} of type {ty} has no lowering"))
+        };
+        let declaration = Declaration::of(*function).ok_or_else(unsupported)?;
+        let mut body = Body::default();
+        let lowered = lower(&declaration, &mut body).ok_or_else(unsupported)?;
+        let result = match &lowered {
+            Lowered::Value(value) => Some(&value.ty),
+            Lowered::Void => None,
+        };
+        if result != declaration.result.as_ref() {
+            return Err(unsupported());
+        }
+        needs_fibers |= simd::is_lane_operation(&declaration) || barrier::is_barrier(&declaration);
+        text.push_str(&declaration.definition(body, &lowered));
+    }
+    Ok(Definitions { text, needs_fibers })
+}
+
+fn lower(declaration: &Declaration, body: &mut Body) -> Option<Lowered> {
+    let families = [
+        math::lower,
+        integer::lower,
+        convert::lower,
+        atomic::lower,
+        barrier::lower,
+        simd::lower,
+        matrix::lower,
+    ];
+    families.iter().find_map(|family| family(declaration, body))
+}

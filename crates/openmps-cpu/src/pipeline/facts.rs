@@ -1,0 +1,106 @@
+//! Facts about the generated code that the runtime needs: the exported constant.
+
+use openmps_engine::{EngineError, KernelSignature};
+use openmps_llvm::opcode::PlainOp;
+use openmps_llvm::{Module, TargetMachine};
+
+use super::link_text;
+use crate::abi::{ABI_VERSION, INFO_SYMBOL, INFO_WORDS, KERNEL_SYMBOL, KernelInfo, Mode, PRIVATE_BYTES_MAX};
+use crate::lower::order::weak_topological_order;
+
+/// How many times a loop is taken to run, for the estimate of work.
+const LOOP_TURNS: u32 = 8;
+
+/// Facts that optimization would blur: how much one thread does, which arguments it reads.
+///
+/// # Errors
+/// A stack array whose size is not known.
+pub(super) fn before_optimizing(
+    module: &Module<'_>,
+    mode: Mode,
+    flat: bool,
+    threadgroup_memory_bytes: u32,
+) -> Result<KernelInfo, EngineError> {
+    let function = module.function(KERNEL_SYMBOL).expect("the entry was linked");
+    let mut cost = 0_u32;
+    let mut used_arguments = [0_u32; 4];
+    for instruction in function.instructions() {
+        cost = cost.saturating_add(1);
+        if let Some(position) = argument_number(&instruction.as_value().name()) {
+            let used = !instruction.as_value().is_unused();
+            if let Some(word) = used_arguments.get_mut(position / 32) {
+                *word |= u32::from(used) << (position % 32);
+            }
+        }
+    }
+    // The entry's own blocks have three loops in loop mode; the kernel's loops repeat what they hold.
+    let blocks = function.blocks();
+    let place = |name: &str| blocks.iter().position(|block| block.name() == name);
+    let own_loops = ["x.loop", "y.loop", "z.loop"].iter().filter(|name| place(name).is_some()).count();
+    if loop_count(module) > own_loops {
+        cost = cost.saturating_mul(LOOP_TURNS);
+    }
+    Ok(KernelInfo {
+        version: ABI_VERSION,
+        mode: mode as u32,
+        flat: u32::from(flat),
+        threadgroup_memory_bytes,
+        private_bytes: 0,
+        cost,
+        used_arguments,
+    })
+}
+
+/// The number in a value's name `%a<number>` that the entry's text gives to arguments.
+fn argument_number(name: &str) -> Option<usize> {
+    name.strip_prefix('a')?.parse().ok()
+}
+
+/// Edges that go back in program order.
+fn loop_count(module: &Module<'_>) -> usize {
+    let function = module.function(KERNEL_SYMBOL).expect("the entry was linked");
+    let blocks = function.blocks();
+    let number = |block| blocks.iter().position(|other| *other == block).unwrap_or(0);
+    let successors: Vec<Vec<usize>> =
+        blocks.iter().map(|block| block.successors().into_iter().map(number).collect()).collect();
+    let mut places = vec![0; blocks.len()];
+    for (place, node) in weak_topological_order(0, &successors).into_iter().enumerate() {
+        places[node] = place;
+    }
+    let edges = successors.iter().enumerate().flat_map(|(from, to)| to.iter().map(move |&to| (from, to)));
+    edges.filter(|&(from, to)| places[to] <= places[from]).count()
+}
+
+/// Adds what is known after optimization, and the constant itself.
+///
+/// # Errors
+/// The kernel's arrays are too large, or their size is not known.
+pub(super) fn store(
+    module: &mut Module<'_>,
+    machine: &TargetMachine,
+    mut info: KernelInfo,
+    signature: &KernelSignature,
+) -> Result<(), EngineError> {
+    info.private_bytes = private_bytes(module, signature)?;
+    let words: Vec<String> = info.to_words().iter().map(|word| format!("i32 {word}")).collect();
+    let text = format!("@{INFO_SYMBOL} = constant [{INFO_WORDS} x i32] [{}]\n", words.join(", "));
+    link_text(module, machine, &text)
+}
+
+/// Bytes of all stack arrays of the exported function.
+fn private_bytes(module: &Module<'_>, signature: &KernelSignature) -> Result<u32, EngineError> {
+    let unsupported = |reason: String| EngineError::Unsupported(format!("kernel '{}': {reason}", signature.name));
+    let function = module.function(KERNEL_SYMBOL).expect("the entry was linked");
+    let mut bytes = 0_u64;
+    for alloca in function.instructions().into_iter().filter(|it| it.opcode().is(PlainOp::Alloca)) {
+        let count = alloca.operand(0).as_const_int();
+        let count = count.ok_or_else(|| unsupported("stack memory of variable size".to_owned()))?;
+        let ty = alloca.allocated_type().expect("an alloca allocates a type");
+        bytes = bytes.saturating_add(module.size_bytes(ty).saturating_mul(count).next_multiple_of(16));
+    }
+    let limit = PRIVATE_BYTES_MAX;
+    if bytes > limit {
+        return Err(unsupported(format!("{bytes} bytes of private memory for each thread, the limit is {limit}")));
+    }
+    Ok(u32::try_from(bytes).expect("at most the limit"))
+}

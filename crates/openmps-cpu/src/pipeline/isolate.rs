@@ -1,0 +1,130 @@
+//! Reduces a library to one kernel and what it calls, and removes what must not reach the optimizer:
+//! fast-math promises that kernels break (they compare with infinity), ranges on loads of host memory, alias promises that in-place
+//! operations break, attributes that speak of another target.
+
+use openmps_engine::{EngineError, KernelSignature};
+use openmps_llvm::{
+    AttributePlace, CastOp, FastMath, Function, Instruction, Linkage, Module, Opcode, PassOptions, TargetMachine,
+};
+
+use super::internal;
+
+/// What the kernel is called from here on, whatever its host name.
+const KERNEL_NAME: &str = "openmps_air_kernel";
+/// Function attributes of the front end's target, and floating-point promises.
+const STRING_ATTRIBUTES: [&str; 14] = [
+    "approx-func-fp-math",
+    "denormal-fp-math",
+    "denormal-fp-math-f32",
+    "frame-pointer",
+    "min-legal-vector-width",
+    "no-builtins",
+    "no-infs-fp-math",
+    "no-nans-fp-math",
+    "no-signed-zeros-fp-math",
+    "probe-stack",
+    "stack-protector-buffer-size",
+    "target-cpu",
+    "target-features",
+    "unsafe-fp-math",
+];
+const ENUM_ATTRIBUTES: [&str; 8] =
+    ["noinline", "optnone", "optsize", "minsize", "ssp", "sspstrong", "sspreq", "uwtable"];
+/// Promises about memory that in-place operations and foreign host data break.
+const METADATA: [&str; 5] = ["alias.scope", "noalias", "range", "tbaa", "tbaa.struct"];
+
+/// Leaves only the kernel `signature.name` and what it reaches. Returns the kernel's new symbol.
+///
+/// # Errors
+/// There is no such kernel, its parameters are not the signature's, or the module runs constructors.
+pub(super) fn run(
+    module: &mut Module<'_>,
+    machine: &TargetMachine,
+    signature: &KernelSignature,
+) -> Result<String, EngineError> {
+    let name = rename_kernel(module, signature)?;
+    if module.global("llvm.global_ctors").is_some() {
+        let reason = "function constants or other constructors are not supported yet";
+        return Err(EngineError::Unsupported(format!("kernel '{}': {reason}", signature.name)));
+    }
+    for list in ["llvm.used", "llvm.compiler.used"] {
+        module.delete_global(list);
+    }
+    module.set_triple(machine.triple());
+    module.set_data_layout(&machine.data_layout());
+    hide_all_but(module, &name);
+    module.run_passes("globaldce", Some(machine), PassOptions::default()).map_err(internal)?;
+    for function in module.functions() {
+        clean_attributes(function);
+        for instruction in function.instructions() {
+            clean_instruction(module, instruction);
+        }
+    }
+    Ok(name)
+}
+
+fn rename_kernel(module: &Module<'_>, signature: &KernelSignature) -> Result<String, EngineError> {
+    let no_kernel = || EngineError::NoSuchKernel(signature.name.clone());
+    let kernel = module.function(&signature.name).filter(|kernel| !kernel.is_declaration()).ok_or_else(no_kernel)?;
+    let (has, expected) = (kernel.parameters().len(), signature.arguments.len());
+    if has != expected {
+        let reason = format!("the function has {has} parameters, its signature {expected}");
+        return Err(EngineError::Internal(format!("kernel '{}': {reason}", signature.name)));
+    }
+    kernel.as_value().set_name(KERNEL_NAME);
+    Ok(kernel.name())
+}
+
+/// Gives every definition but `name` internal linkage, so that unused ones disappear and used ones are inlined.
+pub(super) fn hide_all_but(module: &Module<'_>, name: &str) {
+    for function in module.functions().into_iter().filter(|function| !function.is_declaration()) {
+        if function.name() == name {
+            function.set_linkage(Linkage::External);
+        } else {
+            function.set_linkage(Linkage::Internal);
+            function.add_attribute(AttributePlace::Function, "alwaysinline", 0);
+        }
+    }
+    for global in module.globals().into_iter().filter(|global| !global.is_declaration()) {
+        if !global.name().starts_with("llvm.") {
+            global.set_linkage(Linkage::Internal);
+        }
+    }
+}
+
+fn clean_attributes(function: Function<'_>) {
+    for name in STRING_ATTRIBUTES {
+        function.remove_string_attribute(AttributePlace::Function, name);
+    }
+    for name in ENUM_ATTRIBUTES {
+        function.remove_attribute(AttributePlace::Function, name);
+    }
+    for index in 0..u32::try_from(function.parameters().len()).unwrap_or(0) {
+        function.remove_attribute(AttributePlace::Parameter(index), "noalias");
+        function.remove_attribute(AttributePlace::Parameter(index), "dereferenceable");
+    }
+}
+
+fn clean_instruction(module: &Module<'_>, instruction: Instruction<'_>) {
+    for name in METADATA {
+        instruction.set_metadata(name, None);
+    }
+    if instruction.can_have_fast_math() {
+        let promises = FastMath::NNAN.with(FastMath::NINF);
+        instruction.set_fast_math(instruction.fast_math().without(promises));
+    }
+    if let Opcode::Cast(cast @ (CastOp::FpToSi | CastOp::FpToUi)) = instruction.opcode() {
+        saturate(module, instruction, cast);
+    }
+}
+
+/// A conversion out of range is undefined in LLVM; on the hardware it saturates, and NaN becomes 0.
+fn saturate<'m>(module: &'m Module<'_>, instruction: Instruction<'m>, cast: CastOp) {
+    let name = if cast == CastOp::FpToSi { "llvm.fptosi.sat" } else { "llvm.fptoui.sat" };
+    let source = instruction.operand(0);
+    let builder = module.builder();
+    builder.position_before(instruction);
+    let result = builder.intrinsic(name, &[instruction.ty(), source.ty()], &[source]);
+    instruction.as_value().replace_all_uses_with(result.as_value());
+    module.erase(instruction);
+}

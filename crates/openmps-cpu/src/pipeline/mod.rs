@@ -1,0 +1,123 @@
+//! From AIR to an object: one line a pass.
+//!
+//! Guarantees: the object exports the symbols that [`crate::abi`] states and asks for no outside symbol that the loader lacks;
+//! what cannot be lowered is an error that names it. The same AIR on the same CPU gives the same bytes.
+
+mod dump;
+mod entry;
+mod facts;
+mod isolate;
+mod sites;
+mod threadgroup;
+
+use openmps_engine::{EngineError, EngineOptions, KernelSignature, VerifiedAir};
+use openmps_llvm::{CodeGenLevel, Context, Module, PassOptions, TargetMachine};
+
+use crate::abi::{KERNEL_SYMBOL, Mode};
+use crate::engine::CodeGenerator;
+use crate::lower;
+use dump::Dump;
+
+/// Generates code in this process, for the CPU that it runs on.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct LlvmCodeGenerator;
+
+impl CodeGenerator for LlvmCodeGenerator {
+    fn generate(
+        &self,
+        air: &VerifiedAir,
+        signature: &KernelSignature,
+        options: &EngineOptions,
+    ) -> Result<Vec<u8>, EngineError> {
+        let machine = TargetMachine::host(CodeGenLevel::Default).map_err(internal)?;
+        let context = Context::new();
+        let mut module = context.parse_bitcode(air.bitcode()).map_err(internal)?;
+        build(&mut module, &machine, signature, options)
+    }
+}
+
+/// LLVM's error as ours: past verification it is our mistake.
+fn internal(error: openmps_llvm::Error) -> EngineError {
+    EngineError::Internal(error.to_string())
+}
+
+fn build(
+    module: &mut Module<'_>,
+    machine: &TargetMachine,
+    signature: &KernelSignature,
+    options: &EngineOptions,
+) -> Result<Vec<u8>, EngineError> {
+    let mut dump = Dump::new(options, &signature.name);
+    dump.after("load", module)?;
+    let kernel = isolate::run(module, machine, signature)?;
+    dump.after("isolate", module)?;
+    let mode = lower_intrinsics(module, machine, signature)?;
+    dump.after("lower", module)?;
+    let flat = link_entry(module, machine, &kernel, signature, mode)?;
+    inline_everything(module, machine)?;
+    dump.after("inline", module)?;
+    sites::run(module);
+    let threadgroup_bytes = threadgroup::run(module, signature)?;
+    let facts = facts::before_optimizing(module, mode, flat && threadgroup_bytes == 0, threadgroup_bytes)?;
+    dump.after("threadgroup", module)?;
+    module.verify().map_err(internal)?;
+    optimize(module, machine)?;
+    dump.after("optimize", module)?;
+    facts::store(module, machine, facts, signature)?;
+    let object = machine.emit_object(module).map_err(internal)?;
+    Ok(object.as_bytes().to_vec())
+}
+
+/// Links bodies of all called `air.*` functions into the module.
+fn lower_intrinsics(
+    module: &mut Module<'_>,
+    machine: &TargetMachine,
+    signature: &KernelSignature,
+) -> Result<Mode, EngineError> {
+    let definitions = {
+        let is_air = |name: &str| name.starts_with("air.");
+        let called: Vec<_> = module
+            .functions()
+            .into_iter()
+            .filter(|function| function.is_declaration() && is_air(&function.name()) && !function.as_value().is_unused())
+            .collect();
+        lower::definitions(&signature.name, &called)?
+    };
+    link_text(module, machine, &definitions.text)?;
+    Ok(if definitions.needs_fibers { Mode::Fiber } else { Mode::Loop })
+}
+
+/// Links the exported function; returns whether the kernel cannot observe threadgroups.
+fn link_entry(
+    module: &mut Module<'_>,
+    machine: &TargetMachine,
+    kernel: &str,
+    signature: &KernelSignature,
+    mode: Mode,
+) -> Result<bool, EngineError> {
+    let entry = {
+        let function = module.function(kernel).expect("isolate returned its name");
+        entry::text(function, signature, mode)?
+    };
+    link_text(module, machine, &entry.text)?;
+    Ok(entry.flat && mode == Mode::Loop)
+}
+
+/// Parses `text` and links it into the module.
+fn link_text(module: &mut Module<'_>, machine: &TargetMachine, text: &str) -> Result<(), EngineError> {
+    let part = module.context().parse_ir(text).map_err(internal)?;
+    part.set_triple(machine.triple());
+    part.set_data_layout(&machine.data_layout());
+    module.link(part).map_err(internal)
+}
+
+/// Makes the exported function the only one.
+fn inline_everything(module: &mut Module<'_>, machine: &TargetMachine) -> Result<(), EngineError> {
+    isolate::hide_all_but(module, KERNEL_SYMBOL);
+    module.run_passes("always-inline,globaldce", Some(machine), PassOptions::default()).map_err(internal)
+}
+
+fn optimize(module: &mut Module<'_>, machine: &TargetMachine) -> Result<(), EngineError> {
+    let options = PassOptions { vectorize_loops: true, vectorize_straight: true, ..PassOptions::default() };
+    module.run_passes("default<O2>", Some(machine), options).map_err(internal)
+}

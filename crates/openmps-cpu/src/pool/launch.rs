@@ -1,0 +1,119 @@
+//! One launch at a time, shared between its caller and the workers.
+//!
+//! `ticket` is `epoch << 32 | next chunk`; a chunk is taken by compare-and-swap, so that a worker that comes late, with an old
+//! epoch in mind, cannot take work of the next launch. The work itself is a pointer to the caller's closure: it is read after a
+//! chunk was taken, and the caller does not return before every taken chunk has been finished.
+
+use std::any::Any;
+use std::cell::UnsafeCell;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+
+use super::worker::{WakeUp, spin_until};
+
+type Work<'a> = dyn Fn(u32) -> Result<(), String> + Sync + 'a;
+
+/// The state that caller and workers share.
+pub(super) struct Launch {
+    ticket: AtomicU64,
+    /// Chunks of the running launch; 0 between launches.
+    chunks: AtomicU32,
+    finished: AtomicU32,
+    work: UnsafeCell<Option<*const Work<'static>>>,
+    error: Mutex<Option<String>>,
+    pub(super) wake_up: WakeUp,
+}
+
+// SAFETY: `work` is written by the caller while no chunk can be taken (`chunks` is 0) and read only by who has taken a chunk
+// of the epoch for which it was written; the other fields are atomics and locks.
+unsafe impl Sync for Launch {}
+// SAFETY: as above; the pointer is used only while the caller that owns the closure waits.
+unsafe impl Send for Launch {}
+
+impl Launch {
+    pub(super) fn new() -> Self {
+        Self {
+            ticket: AtomicU64::new(0),
+            chunks: AtomicU32::new(0),
+            finished: AtomicU32::new(0),
+            work: UnsafeCell::new(None),
+            error: Mutex::new(None),
+            wake_up: WakeUp::new(),
+        }
+    }
+
+    /// Runs a launch; the caller holds the pool's `busy` lock.
+    pub(super) fn run(&self, chunks: u32, work: &Work<'_>) -> Result<(), String> {
+        // SAFETY: only the lifetime changes; nobody uses the pointer after this function, which waits for all chunks.
+        let work = unsafe { std::mem::transmute::<*const Work<'_>, *const Work<'static>>(work) };
+        // SAFETY: no launch runs, so that nobody has taken a chunk and reads `work`.
+        unsafe { *self.work.get() = Some(work) };
+        self.finished.store(0, Ordering::Relaxed);
+        let epoch = (self.ticket.load(Ordering::Relaxed) >> 32).wrapping_add(1) & 0xffff_ffff;
+        self.ticket.store(epoch << 32, Ordering::Release);
+        self.chunks.store(chunks, Ordering::Release);
+        self.wake_up.announce();
+        self.take_part();
+        spin_until(|| self.finished.load(Ordering::Acquire) == chunks);
+        self.chunks.store(0, Ordering::Release);
+        let error = self.error.lock().unwrap_or_else(std::sync::PoisonError::into_inner).take();
+        error.map_or(Ok(()), Err)
+    }
+
+    /// Whether there may be a chunk to take.
+    pub(super) fn has_work(&self) -> bool {
+        let next = self.ticket.load(Ordering::Acquire) & 0xffff_ffff;
+        next < u64::from(self.chunks.load(Ordering::Acquire))
+    }
+
+    /// Takes and runs chunks until none is left.
+    pub(super) fn take_part(&self) {
+        while let Some(chunk) = self.take() {
+            // SAFETY: this thread has taken a chunk, so that the launch that wrote `work` is still running.
+            let work = unsafe { *self.work.get() };
+            let work = work.expect("a launch stores its work before its chunks can be taken");
+            // After an error the remaining chunks are counted, not run.
+            if !self.has_failed() {
+                // SAFETY: the closure lives until every taken chunk is finished, which this one is not.
+                if let Err(message) = guarded(unsafe { &*work }, chunk) {
+                    self.fail(message);
+                }
+            }
+            self.finished.fetch_add(1, Ordering::Release);
+        }
+    }
+
+    fn take(&self) -> Option<u32> {
+        let mut ticket = self.ticket.load(Ordering::Acquire);
+        loop {
+            let next = u32::try_from(ticket & 0xffff_ffff).expect("masked to 32 bits");
+            // Read after the ticket: a count that belongs to a newer epoch makes the exchange below fail.
+            if next >= self.chunks.load(Ordering::Acquire) {
+                return None;
+            }
+            match self.ticket.compare_exchange_weak(ticket, ticket + 1, Ordering::AcqRel, Ordering::Acquire) {
+                Ok(_) => return Some(next),
+                Err(current) => ticket = current,
+            }
+        }
+    }
+
+    fn has_failed(&self) -> bool {
+        self.error.lock().unwrap_or_else(std::sync::PoisonError::into_inner).is_some()
+    }
+
+    fn fail(&self, message: String) {
+        self.error.lock().unwrap_or_else(std::sync::PoisonError::into_inner).get_or_insert(message);
+    }
+}
+
+/// Calls `work`, turning a panic into its message.
+pub(super) fn guarded(work: &Work<'_>, chunk: u32) -> Result<(), String> {
+    catch_unwind(AssertUnwindSafe(|| work(chunk))).unwrap_or_else(|panic| Err(panic_message(&*panic)))
+}
+
+fn panic_message(panic: &(dyn Any + Send)) -> String {
+    let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
+    text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_else(|| "a worker panicked".to_owned())
+}
