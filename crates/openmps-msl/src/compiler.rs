@@ -92,13 +92,9 @@ fn rejection(report: Report) -> CompileError {
 impl SourceCompiler for MslCompiler {
     fn compile_source(&self, source: &str, options: &CompileOptions) -> Result<CompiledSource, CompileError> {
         let UnverifiedAir { bitcode, warnings } = self.compile_unverified(source, options)?;
-        let ours = |error: &dyn std::fmt::Display| {
+        let (air, kernels) = openmps_air::verify_and_reflect(&bitcode).map_err(|error| {
             CompileError::Internal(format!("the Metal compiler made a module that is not valid AIR: {error}"))
-        };
-        // VERIFY
-        let air = openmps_air::verify(&bitcode).map_err(|error| ours(&error))?;
-        let mut kernels = openmps_air::reflect(&air).map_err(|error| ours(&error))?;
-        kernels.sort_by(|left, right| left.name.cmp(&right.name));
+        })?;
         Ok(CompiledSource { air, kernels, warnings })
     }
 }

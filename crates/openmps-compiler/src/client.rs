@@ -1,0 +1,188 @@
+//! The compiler as the runtime sees it: the cache first, else the compiler process, which is started when it is needed.
+//!
+//! Guarantees: one process serves all threads, one request after the other; one that died is replaced, and a request
+//! that kills two of them in a row is answered with [`CompileError::Internal`] that says how they died; a forked child
+//! starts its own. A cache hit starts nothing and uses no LLVM.
+
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+
+use openmps_cpu::CodeGenerator;
+use openmps_engine::{
+    CompileError, CompileOptions, CompiledSource, EngineError, EngineOptions, KernelSignature, SourceCompiler,
+    VerifiedAir,
+};
+
+use crate::cache::{CACHE_BYTES_DEFAULT, DiskCache, Key};
+use crate::process::{ProcessError, ProcessSlots};
+use crate::protocol::{self, PROTOCOL_VERSION, Request, Response};
+
+/// Where the compiler and its cache are.
+#[derive(Clone, Debug)]
+pub struct ClientConfig {
+    /// The executable `openmps-compiler`.
+    pub executable: PathBuf,
+    /// The folder of `metal_stdlib`; by default `include` beside the executable.
+    pub include_dir: Option<PathBuf>,
+    /// The cache's folder; nothing is cached without one. See [`crate::cache::default_folder`].
+    pub cache_dir: Option<PathBuf>,
+    /// Bytes that the cache may take.
+    pub cache_bytes_max: u64,
+}
+
+impl ClientConfig {
+    /// The executable with its own headers, and no cache.
+    #[must_use]
+    pub fn new(executable: PathBuf) -> Self {
+        Self { executable, include_dir: None, cache_dir: None, cache_bytes_max: CACHE_BYTES_DEFAULT }
+    }
+}
+
+/// Compiles source text and kernels in another process. Share one; it is cheap to call from any thread.
+#[derive(Debug)]
+pub struct Client {
+    config: ClientConfig,
+    cache: DiskCache,
+    /// What the answers depend on beside the request.
+    identity: OnceLock<Vec<u8>>,
+    processes: ProcessSlots,
+}
+
+impl Client {
+    /// A client that has started nothing.
+    #[must_use]
+    pub fn new(config: ClientConfig) -> Self {
+        let cache = DiskCache::new(config.cache_dir.as_deref(), config.cache_bytes_max);
+        let mut arguments: Vec<std::ffi::OsString> = vec!["serve".into()];
+        if let Some(folder) = &config.include_dir {
+            arguments.extend(["--include".into(), folder.into()]);
+        }
+        if let Some(folder) = &config.cache_dir {
+            arguments.extend(["--pch-cache".into(), folder.join("pch").into()]);
+        }
+        let processes = ProcessSlots::new(config.executable.clone(), arguments);
+        Self { config, cache, identity: OnceLock::new(), processes }
+    }
+
+    /// The process id of the compiler that is running for this process, for tests and `openmps info`.
+    #[must_use]
+    pub fn process_id(&self) -> Option<u32> {
+        self.processes.process_id()
+    }
+
+    fn ask(&self, request: &[u8], purpose: &str) -> Result<Response, ProcessError> {
+        let bytes = self.processes.exchange(request, purpose)?;
+        protocol::decode(&bytes).map_err(|error| ProcessError::Answer(error.to_string()))
+    }
+
+    fn key(&self, kind: &str, parts: &[&[u8]]) -> Key {
+        let identity = self.identity.get_or_init(|| compiler_identity(&self.config));
+        let mut hasher = blake3::Hasher::new();
+        let mut add = |bytes: &[u8]| {
+            hasher.update(&(bytes.len() as u64).to_le_bytes());
+            hasher.update(bytes);
+        };
+        add(kind.as_bytes());
+        add(env!("CARGO_PKG_VERSION").as_bytes());
+        add(&PROTOCOL_VERSION.to_le_bytes());
+        add(identity);
+        parts.iter().for_each(|part| add(part));
+        hasher.finalize()
+    }
+
+    fn cached<T: serde::de::DeserializeOwned>(&self, key: &Key) -> Option<T> {
+        protocol::decode(&self.cache.get(key)?).ok()
+    }
+
+    fn keep(&self, key: &Key, answer: &impl serde::Serialize) {
+        if let Ok(bytes) = protocol::encode(answer) {
+            self.cache.put(key, &bytes);
+        }
+    }
+}
+
+impl SourceCompiler for Client {
+    fn compile_source(&self, source: &str, options: &CompileOptions) -> Result<CompiledSource, CompileError> {
+        let internal = |error: &dyn std::fmt::Display| CompileError::Internal(error.to_string());
+        let request = Request::CompileSource { source: source.to_owned(), options: options.clone() };
+        let request = protocol::encode(&request).map_err(|error| internal(&error))?;
+        let key = self.key("source", &[&request]);
+        if let Some(answer) = self.cached(&key) {
+            return answer;
+        }
+        let answer = match self.ask(&request, "it compiled source text").map_err(|error| internal(&error))? {
+            Response::Source(answer) => answer,
+            Response::Object(_) => {
+                return Err(internal(&ProcessError::Answer("it answers another question".to_owned())));
+            }
+        };
+        // Wrong source stays wrong; a failure of the compiler need not repeat.
+        if !matches!(answer, Err(CompileError::Internal(_))) {
+            self.keep(&key, &answer);
+        }
+        answer
+    }
+}
+
+impl CodeGenerator for Client {
+    fn generate(
+        &self,
+        air: &VerifiedAir,
+        signature: &KernelSignature,
+        options: &EngineOptions,
+    ) -> Result<Vec<u8>, EngineError> {
+        let internal = |error: &dyn std::fmt::Display| EngineError::Internal(error.to_string());
+        let described = protocol::encode(&(signature, options)).map_err(|error| internal(&error))?;
+        let target = openmps_cpu::target_id();
+        let key = self.key("object", &[air.hash().as_bytes(), &described, target.as_bytes()]);
+        // Dumping passes is a side effect that an answer from the cache would not have.
+        let is_cacheable = options.dump_dir.is_none();
+        if is_cacheable && let Some(object) = self.cached(&key) {
+            return Ok(object);
+        }
+        let request = Request::BuildObject { air: air.clone(), signature: signature.clone(), options: options.clone() };
+        let request = protocol::encode(&request).map_err(|error| internal(&error))?;
+        let purpose = format!("it compiled kernel '{}'", signature.name);
+        let object = match self.ask(&request, &purpose).map_err(|error| internal(&error))? {
+            Response::Object(answer) => answer?,
+            Response::Source(_) => {
+                return Err(internal(&ProcessError::Answer("it answers another question".to_owned())));
+            }
+        };
+        if is_cacheable {
+            self.keep(&key, &object);
+        }
+        Ok(object)
+    }
+}
+
+/// Size and time of the executable and of every header: what changes when either is replaced.
+fn compiler_identity(config: &ClientConfig) -> Vec<u8> {
+    let mut identity = Vec::new();
+    let mut add = |path: &Path| {
+        let Ok(metadata) = fs::metadata(path) else { return };
+        identity
+            .extend(path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default().into_bytes());
+        identity.extend(metadata.size().to_le_bytes());
+        identity.extend(metadata.mtime().to_le_bytes());
+        identity.extend(metadata.mtime_nsec().to_le_bytes());
+    };
+    add(&config.executable);
+    let include_dir = config.include_dir.clone().or_else(|| Some(config.executable.parent()?.join("include")));
+    let mut folders: Vec<PathBuf> = include_dir.into_iter().collect();
+    while let Some(folder) = folders.pop() {
+        let Ok(entries) = fs::read_dir(&folder) else { continue };
+        let mut paths: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
+        paths.sort();
+        for path in paths {
+            if path.is_dir() {
+                folders.push(path);
+            } else {
+                add(&path);
+            }
+        }
+    }
+    identity
+}

@@ -1,0 +1,66 @@
+//! The server: answers requests on its standard input, a socket, until that ends or nothing comes for a while.
+
+use std::io;
+use std::os::fd::AsRawFd;
+use std::os::unix::net::UnixStream;
+
+use openmps_cpu::{CodeGenerator, LlvmCodeGenerator};
+use openmps_engine::SourceCompiler;
+use openmps_msl::MslCompiler;
+
+use crate::protocol::{Request, Response, decode, encode, read_frame, write_frame};
+
+/// An idle server holds some 100 MB; the client starts another when it needs one.
+const IDLE_MS_MAX: i32 = 120_000;
+
+/// Serves until the client is gone.
+///
+/// # Errors
+/// Those of the socket, and a request that is none.
+pub fn serve(compiler: &MslCompiler, mut socket: UnixStream) -> io::Result<()> {
+    ignore_interrupts();
+    while wait_readable(&socket)? {
+        let Some(frame) = read_frame(&mut socket)? else { return Ok(()) };
+        let response = answer(compiler, decode(&frame)?);
+        write_frame(&mut socket, &encode(&response)?)?;
+        if compiler.has_crashed() {
+            // Clang's state is undefined now; the client starts a new process.
+            return Ok(());
+        }
+    }
+    Ok(())
+}
+
+fn answer(compiler: &MslCompiler, request: Request) -> Response {
+    match request {
+        Request::CompileSource { source, options } => Response::Source(compiler.compile_source(&source, &options)),
+        Request::BuildObject { air, signature, options } => {
+            Response::Object(LlvmCodeGenerator.generate(&air, &signature, &options))
+        }
+    }
+}
+
+/// An interrupt from the terminal is for the client, whose end this process notices by itself.
+fn ignore_interrupts() {
+    // SAFETY: ignoring a signal installs no handler, so nothing runs in signal context.
+    unsafe { libc::signal(libc::SIGINT, libc::SIG_IGN) };
+}
+
+/// Whether something came before the time was over.
+fn wait_readable(socket: &UnixStream) -> io::Result<bool> {
+    let mut entry = libc::pollfd { fd: socket.as_raw_fd(), events: libc::POLLIN, revents: 0 };
+    loop {
+        // SAFETY: the pointer is to one live entry, as the count says.
+        let ready = unsafe { libc::poll(&mut entry, 1, IDLE_MS_MAX) };
+        match ready {
+            0 => return Ok(false),
+            1.. => return Ok(true),
+            _ => {
+                let error = io::Error::last_os_error();
+                if error.kind() != io::ErrorKind::Interrupted {
+                    return Err(error);
+                }
+            }
+        }
+    }
+}
