@@ -1,11 +1,80 @@
 //! The compiler of Metal source text that this build has: the only file that names the crate behind it.
+//!
+//! The compiler is another process (see `openmps-compiler`); its executable is the one in `OPENMPS_COMPILER`, else the one in
+//! the folder that [`set_compiler_directory`](crate::library::set_compiler_directory) named, else the one beside the running
+//! program. Answers are kept in `OPENMPS_CACHE_DIR`, else in the user's cache folder.
 
 use openmps_engine::SourceCompiler;
+
+#[cfg(feature = "cpu")]
+mod process {
+    use std::env;
+    use std::path::{Path, PathBuf};
+    use std::sync::{Arc, OnceLock};
+
+    use openmps_compiler::cache::default_folder;
+    use openmps_compiler::{Client, ClientConfig};
+
+    use crate::library::compiler_directory;
+    use crate::settings::Settings;
+
+    const EXECUTABLE: &str = "openmps-compiler";
+
+    /// The one client, which compiles source text and generates code for the CPU engine.
+    pub(crate) fn client() -> Arc<Client> {
+        static CLIENT: OnceLock<Arc<Client>> = OnceLock::new();
+        let client = CLIENT.get_or_init(|| {
+            let settings = Settings::process();
+            let own = env::current_exe().ok();
+            let directory = compiler_directory().map(PathBuf::as_path);
+            let executable = executable(settings.compiler.as_deref(), directory, own.as_deref());
+            let cache_dir = settings.cache_dir.clone().or_else(|| default_folder(|name| env::var_os(name)));
+            Arc::new(Client::new(ClientConfig { cache_dir, ..ClientConfig::new(executable) }))
+        });
+        Arc::clone(client)
+    }
+
+    /// Where the compiler is, given the setting, the installation's folder and the running program.
+    fn executable(setting: Option<&Path>, directory: Option<&Path>, program: Option<&Path>) -> PathBuf {
+        if let Some(path) = setting {
+            return path.into();
+        }
+        directory.or_else(|| program?.parent()).map_or_else(|| EXECUTABLE.into(), |folder| folder.join(EXECUTABLE))
+    }
+
+    #[cfg(test)]
+    mod tests {
+        use super::*;
+
+        #[test]
+        fn the_setting_comes_before_the_installation_before_the_program() {
+            let [setting, directory, program] = ["/a/compiler", "/b/_native", "/c/bin/program"].map(Path::new);
+            let path = |setting, directory, program| executable(setting, directory, program).display().to_string();
+            assert_eq!(path(Some(setting), Some(directory), Some(program)), "/a/compiler");
+            assert_eq!(path(None, Some(directory), Some(program)), "/b/_native/openmps-compiler");
+            assert_eq!(path(None, None, Some(program)), "/c/bin/openmps-compiler");
+            assert_eq!(path(None, None, None), "openmps-compiler");
+        }
+    }
+}
+
+#[cfg(feature = "cpu")]
+pub(crate) use process::client;
 
 /// The process's compiler.
 ///
 /// # Errors
 /// Why there is none.
-pub(crate) fn source_compiler() -> Result<&'static dyn SourceCompiler, String> {
+#[cfg(feature = "cpu")]
+pub(crate) fn source_compiler() -> Result<std::sync::Arc<dyn SourceCompiler>, String> {
+    Ok(client())
+}
+
+/// The process's compiler.
+///
+/// # Errors
+/// Why there is none.
+#[cfg(not(feature = "cpu"))]
+pub(crate) fn source_compiler() -> Result<std::sync::Arc<dyn SourceCompiler>, String> {
     Err("this build has no Metal compiler (feature `cpu`)".into())
 }

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use openmps_engine::{
     CompileError, CompileOptions, CompiledKernel, CompiledSource, Diagnostic, DispatchError, Engine, EngineError,
-    EngineOptions, KernelSignature, LanguageVersion, MathMode, SourceCompiler,
+    KernelSignature, LanguageVersion, MathMode, SourceCompiler,
 };
 use thiserror::Error;
 
@@ -79,6 +79,7 @@ pub fn set_compiler_directory(folder: PathBuf) {
 }
 
 /// What [`set_compiler_directory`] was told.
+#[cfg(feature = "cpu")]
 pub(crate) fn compiler_directory() -> Option<&'static PathBuf> {
     COMPILER_DIRECTORY.get()
 }
@@ -113,7 +114,7 @@ impl Library {
     pub fn from_source(source: &str, options: &CompileOptions) -> Result<Self, LibraryError> {
         let compiler = frontends::source_compiler().map_err(LibraryError::Create)?;
         let engine = engines::engine().map_err(LibraryError::Create)?;
-        Self::with(compiler, engine, source, options)
+        Self::with(compiler.as_ref(), engine, source, options)
     }
 
     /// Compiles `source` with `compiler` for `engine`.
@@ -167,7 +168,7 @@ impl Inner {
 
     fn compile(&self, name: &str) -> Result<Arc<dyn CompiledKernel>, LibraryError> {
         let signature = self.signature(name)?;
-        let compiled = self.engine.compile(&self.compiled.air, signature, &EngineOptions::default());
+        let compiled = self.engine.compile(&self.compiled.air, signature, &engines::options(Settings::process()));
         compiled.map_err(|error| match error {
             EngineError::NoSuchKernel(_) => LibraryError::NoSuchKernel(name.into()),
             EngineError::Unsupported(reason) | EngineError::Internal(reason) => LibraryError::Pipeline(reason),
