@@ -380,7 +380,8 @@ impl State {
         self.pool_mut(request.rounded.pool).free_bytes -= size_bytes;
         self.stats.allocated.add(size_bytes);
         let record = self.record(index);
-        record.use_count.fetch_add(1, Ordering::Relaxed);
+        // Written under the lock alone, so no atomic addition is needed.
+        record.use_count.store(record.use_count.load(Ordering::Relaxed).wrapping_add(1), Ordering::Relaxed);
         record.size_bytes.store(size_bytes, Ordering::Relaxed);
         record.requested_bytes.store(request.requested_bytes, Ordering::Relaxed);
         record.set_usage(request.usage);
