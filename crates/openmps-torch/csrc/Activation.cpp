@@ -15,6 +15,7 @@
 #include <ATen/detail/HIPHooksInterface.h>
 #include <ATen/detail/XPUHooksInterface.h>
 
+#include <iostream>
 #include <string>
 
 namespace openmps {
@@ -43,10 +44,25 @@ void claimAccelerator() {
       ")");
 }
 
+// PyTorch's allocator logs to the C++ error stream.
+void writeLog(const char* text, uint64_t size_bytes) {
+  std::cerr.write(text, static_cast<std::streamsize>(size_bytes)) << std::endl;
+}
+
+// Refuses bad settings before anything has changed, and tells about ignored ones.
+void readSettings() {
+  uint32_t fallback = 0;
+  check(openmps_settings_fallback(&fallback));
+  check(openmps_profile_initialize());
+  check(openmps_set_log_sink(&writeLog));
+  for (uint32_t index = 0; const char* warning = openmps_settings_warning(index); ++index) {
+    TORCH_WARN(warning);
+  }
+}
+
 int activate(const char* torch_git_version) {
   try {
-    uint32_t fallback = 0;
-    check(openmps_settings_fallback(&fallback)); // refuses before anything has changed
+    readSettings();
     claimAccelerator();
     if (torch_git_version != nullptr && *torch_git_version != '\0') {
       setCommitHash(torch_git_version);

@@ -10,8 +10,6 @@
 #include <c10/core/CPUAllocator.h>
 #include <c10/util/Exception.h>
 
-#include <algorithm>
-
 namespace openmps {
 
 thread_local int ArenaAllocationScope::depth_ = 0;
@@ -57,9 +55,9 @@ class MPSAllocator final : public c10::DeviceAllocator {
     check(openmps_memory_stats(&stats));
     c10::CachingDeviceAllocator::DeviceStats result;
     constexpr auto aggregate = static_cast<size_t>(c10::CachingAllocator::StatType::AGGREGATE);
-    result.allocated_bytes[aggregate] = toStat(stats.allocated_bytes);
-    result.reserved_bytes[aggregate] = toStat(stats.reserved_bytes);
-    result.active_bytes[aggregate] = toStat(stats.active_bytes);
+    result.allocated_bytes[aggregate] = toStat(stats.allocated);
+    result.reserved_bytes[aggregate] = toStat(stats.reserved);
+    result.active_bytes[aggregate] = toStat(stats.allocated);
     return result;
   }
   void resetAccumulatedStats(c10::DeviceIndex) override {
@@ -69,14 +67,14 @@ class MPSAllocator final : public c10::DeviceAllocator {
     check(openmps_reset_peak_stats());
   }
   std::pair<size_t, size_t> getMemoryInfo(c10::DeviceIndex) override {
-    const size_t recommended = openmps_device_recommended_max_working_set_bytes();
-    uint64_t driver = 0;
-    check(openmps_driver_allocated_bytes(&driver));
-    return {recommended - std::min<size_t>(recommended, driver), recommended};
+    uint64_t free_bytes = 0;
+    uint64_t total_bytes = 0;
+    check(openmps_memory_info(&free_bytes, &total_bytes));
+    return {free_bytes, total_bytes};
   }
 
  private:
-  static c10::CachingAllocator::Stat toStat(const OpenmpsStat& stat) {
+  static c10::CachingAllocator::Stat toStat(const OpenmpsMemoryStat& stat) {
     return {stat.current, stat.peak, stat.allocated, stat.freed};
   }
 };

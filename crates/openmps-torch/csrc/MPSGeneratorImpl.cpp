@@ -8,6 +8,8 @@
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/empty.h>
 
+#include <cstring>
+
 namespace openmps {
 
 MPSGeneratorImpl::MPSGeneratorImpl(OpenmpsGenerator* handle)
@@ -50,16 +52,18 @@ void MPSGeneratorImpl::set_state(const c10::TensorImpl& new_state) {
   at::detail::check_rng_state(new_state);
   TORCH_CHECK(
       new_state.numel() == OPENMPS_GENERATOR_STATE_BYTES, "RNG state is wrong size");
-  check(openmps_generator_set_state(
-      handle_, new_state.data_dtype_initialized<uint8_t>(), OPENMPS_GENERATOR_STATE_BYTES));
+  OpenmpsGeneratorState state{};
+  std::memcpy(state.bytes, new_state.data(), sizeof(state.bytes));
+  check(openmps_generator_set_state(handle_, &state));
 }
 
 c10::intrusive_ptr<c10::TensorImpl> MPSGeneratorImpl::get_state() const {
-  at::Tensor state = at::empty(
+  OpenmpsGeneratorState state{};
+  check(openmps_generator_state(handle_, &state));
+  at::Tensor bytes = at::empty(
       {OPENMPS_GENERATOR_STATE_BYTES}, at::TensorOptions().device(at::kCPU).dtype(at::kByte));
-  check(openmps_generator_state(
-      handle_, state.mutable_data_ptr<uint8_t>(), OPENMPS_GENERATOR_STATE_BYTES));
-  return state.getIntrusivePtr();
+  std::memcpy(bytes.mutable_data_ptr<uint8_t>(), state.bytes, sizeof(state.bytes));
+  return bytes.getIntrusivePtr();
 }
 
 MPSGeneratorImpl* MPSGeneratorImpl::clone_impl() const {

@@ -18,7 +18,9 @@ constexpr uint32_t kDefaultStream = 0;
 } // namespace
 
 bool MPSHooks::isOnMacOSorNewer(unsigned major, unsigned minor) const {
-  return openmps_device_is_os_at_least(major, minor);
+  bool is_at_least = false;
+  check(openmps_device_is_os_at_least(major, minor, &is_at_least));
+  return is_at_least;
 }
 
 const at::Generator& MPSHooks::getDefaultGenerator(c10::DeviceIndex) const {

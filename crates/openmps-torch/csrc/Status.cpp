@@ -11,14 +11,20 @@ static_assert(offsetof(OpenmpsBlockInfo, size_bytes) == 8);
 static_assert(offsetof(OpenmpsBlockInfo, requested_bytes) == 16);
 static_assert(offsetof(OpenmpsBlockInfo, id) == 24);
 static_assert(offsetof(OpenmpsBlockInfo, pinned) == 32);
-static_assert(sizeof(OpenmpsStat) == 32 && alignof(OpenmpsStat) == 8);
-static_assert(offsetof(OpenmpsStat, peak) == 8 && offsetof(OpenmpsStat, allocated) == 16);
-static_assert(offsetof(OpenmpsStat, freed) == 24);
-static_assert(sizeof(OpenmpsMemoryStats) == 96);
-static_assert(offsetof(OpenmpsMemoryStats, reserved_bytes) == 32);
-static_assert(offsetof(OpenmpsMemoryStats, active_bytes) == 64);
+static_assert(offsetof(OpenmpsBlockInfo, retain_count) == 36);
+static_assert(sizeof(OpenmpsMemoryStat) == 32 && alignof(OpenmpsMemoryStat) == 8);
+static_assert(offsetof(OpenmpsMemoryStat, peak) == 8);
+static_assert(offsetof(OpenmpsMemoryStat, allocated) == 16);
+static_assert(offsetof(OpenmpsMemoryStat, freed) == 24);
+static_assert(sizeof(OpenmpsMemoryStats) == 64);
+static_assert(offsetof(OpenmpsMemoryStats, reserved) == 32);
+static_assert(sizeof(OpenmpsGeneratorState) == OPENMPS_GENERATOR_STATE_BYTES);
 
 namespace openmps {
+
+void warnStatus() {
+  TORCH_WARN(openmps_error_message());
+}
 
 void throwStatus(OpenmpsStatus status) {
   const std::string message = openmps_error_message();
@@ -29,8 +35,6 @@ void throwStatus(OpenmpsStatus status) {
       TORCH_CHECK_TYPE(false, message);
     case OPENMPS_NOT_IMPLEMENTED_ERROR:
       TORCH_CHECK_NOT_IMPLEMENTED(false, message);
-    case OPENMPS_INDEX_ERROR:
-      TORCH_CHECK_INDEX(false, message);
     case OPENMPS_OUT_OF_MEMORY_ERROR:
       TORCH_CHECK_WITH(OutOfMemoryError, false, message);
     case OPENMPS_ACCELERATOR_ERROR: {

@@ -12,9 +12,15 @@ namespace openmps {
 
 [[noreturn]] void throwStatus(OpenmpsStatus status);
 
+// Warns with the message of a call that succeeded with OPENMPS_WARNING.
+void warnStatus();
+
 inline void check(OpenmpsStatus status) {
   if (C10_UNLIKELY(status != OPENMPS_OK)) {
-    throwStatus(status);
+    if (status != OPENMPS_WARNING) {
+      throwStatus(status);
+    }
+    warnStatus();
   }
 }
 

@@ -1,104 +1,277 @@
-// Generated from crates/openmps-torch/src/abi/*.rs by `BLESS=1 cargo test -p openmps-torch`; do not edit.
+// Generated from src/abi/*.rs by `BLESS=1 cargo test -p openmps-torch --test header`; do not edit.
 #pragma once
+
 #include <stdbool.h>
 #include <stdint.h>
+
 #ifdef __cplusplus
 extern "C" {
 #endif
 
+// OPENMPS_OK or the exception class to raise; the text is in openmps_error_message().
 typedef int32_t OpenmpsStatus;
-#define OPENMPS_OK 0
-#define OPENMPS_RUNTIME_ERROR 1
-#define OPENMPS_VALUE_ERROR 2
-#define OPENMPS_TYPE_ERROR 3
-#define OPENMPS_NOT_IMPLEMENTED_ERROR 4
-#define OPENMPS_ACCELERATOR_ERROR 5
-#define OPENMPS_OUT_OF_MEMORY_ERROR 6
-#define OPENMPS_INDEX_ERROR 7
-#define OPENMPS_PANIC 8
+// An opaque handle, freed with openmps_generator_free().
+typedef struct OpenmpsGenerator OpenmpsGenerator;
+// Gets one line of the allocator's log: bytes and their number.
+typedef void (*OpenmpsLogSink)(const char* text, uint64_t size_bytes);
 
+// mod.rs
+// The call succeeded.
+#define OPENMPS_OK 0
+// `RuntimeError`.
+#define OPENMPS_RUNTIME_ERROR 1
+// `ValueError`.
+#define OPENMPS_VALUE_ERROR 2
+// `TypeError`.
+#define OPENMPS_TYPE_ERROR 3
+// `NotImplementedError`.
+#define OPENMPS_NOT_IMPLEMENTED_ERROR 4
+// `torch.AcceleratorError`, with a code and a source position.
+#define OPENMPS_ACCELERATOR_ERROR 5
+// `torch.OutOfMemoryError`.
+#define OPENMPS_OUT_OF_MEMORY_ERROR 6
+// A bug of ours; `RuntimeError`.
+#define OPENMPS_PANIC 7
+// The call succeeded, and the message is a warning for the user.
+#define OPENMPS_WARNING 8
+
+// profile.rs
+
+// Constructs the profiler, so that a bad mask in the environment is reported.
+OpenmpsStatus openmps_profile_initialize(void);
+
+// Starts a trace; `mode` has words `interval` and `event`, separated by commas.
+OpenmpsStatus openmps_profile_start(const char* mode, bool wait_until_completed);
+
+// Stops a trace, if one runs.
+OpenmpsStatus openmps_profile_stop(void);
+
+// random.rs
+
+// settings.rs
+// Ops that the MPS backend lacks raise.
+#define OPENMPS_FALLBACK_OFF 0
+// Ops that the MPS backend lacks run on the CPU with a warning.
+#define OPENMPS_FALLBACK_ON 1
+
+// What `PYTORCH_ENABLE_MPS_FALLBACK` asks for; a text that is no integer is a `ValueError`.
+OpenmpsStatus openmps_settings_fallback(uint32_t* fallback);
+
+// What to warn the user about, from index 0 on; null past the last one. Lives as long as the process.
+const char* openmps_settings_warning(uint32_t index);
+
+// stream.rs
+
+// The current stream of this thread.
+uint32_t openmps_stream_current(void);
+
+// Makes a stream current for this thread.
+OpenmpsStatus openmps_stream_set_current(uint32_t stream);
+
+// The next stream of the pool.
+uint32_t openmps_stream_from_pool(void);
+
+// Starts what was encoded.
+OpenmpsStatus openmps_stream_commit(uint32_t stream);
+
+// Waits for a stream and reports its deferred error.
+OpenmpsStatus openmps_stream_synchronize(uint32_t stream);
+
+// Waits for a stream; a deferred error stays where it is.
+OpenmpsStatus openmps_stream_wait_idle(uint32_t stream);
+
+// Whether a stream has nothing left to run.
+OpenmpsStatus openmps_stream_is_idle(uint32_t stream, bool* is_idle);
+
+// Waits for all streams and reports a deferred error.
+OpenmpsStatus openmps_synchronize_all(void);
+
+// Whether any stream may still run something: one relaxed load.
+bool openmps_any_pending(void);
+
+// device.rs
+
+// The device's name. Lives as long as the process.
+const char* openmps_device_name(void);
+
+// Number of GPU cores that the device reports.
+uint32_t openmps_device_core_count(void);
+
+// Metal's recommended maximum working set, in bytes.
+uint64_t openmps_device_recommended_max_working_set_bytes(void);
+
+// Metal's maximum buffer length, in bytes.
+uint64_t openmps_device_max_buffer_length_bytes(void);
+
+// Whether the announced macOS is that version or newer. `OPENMPS_WARNING` when PyTorch warns that it cannot tell
+// exactly; the answer is valid then.
+OpenmpsStatus openmps_device_is_os_at_least(uint32_t major, uint32_t minor, bool* is_at_least);
+
+// error.rs
+
+// The text of this thread's last failure. Valid until its next one.
+const char* openmps_error_message(void);
+
+// The error code of this thread's last accelerator error.
+int32_t openmps_error_code(void);
+
+// The source file that a kernel's error report names. Valid until the thread's next failure.
+const char* openmps_error_file(void);
+
+// The function that a kernel's error report names. Valid until the thread's next failure.
+const char* openmps_error_function(void);
+
+// The line that a kernel's error report names.
+uint32_t openmps_error_line(void);
+
+// event.rs
+
+// Takes an event from the pool.
+OpenmpsStatus openmps_event_acquire(bool timing, uint32_t* event);
+
+// Gives an event back.
+OpenmpsStatus openmps_event_release(uint32_t event);
+
+// Encodes the event's signal into a stream and commits it.
+OpenmpsStatus openmps_event_record(uint32_t event, uint32_t stream);
+
+// Makes a stream wait for the event's last record.
+OpenmpsStatus openmps_event_wait(uint32_t event, uint32_t stream);
+
+// Waits for the event's last record.
+OpenmpsStatus openmps_event_synchronize(uint32_t event);
+
+// Whether the event was recorded and has been reached.
+OpenmpsStatus openmps_event_query(uint32_t event, bool* is_done);
+
+// Milliseconds between two recorded events with timing.
+OpenmpsStatus openmps_event_elapsed_ms(uint32_t start, uint32_t end, double* elapsed_ms);
+
+// generator.rs
+// Size of a generator's state.
+#define OPENMPS_GENERATOR_STATE_BYTES 44
+
+// The state of a generator as bytes.
+typedef struct OpenmpsGeneratorState {
+  uint8_t bytes[44];
+} OpenmpsGeneratorState;
+
+// A new generator with the library's default seed.
+OpenmpsGenerator* openmps_generator_new(void);
+
+// A handle on the process's default generator.
+OpenmpsGenerator* openmps_generator_default(void);
+
+// A new generator with a copy of the state; null for null.
+OpenmpsGenerator* openmps_generator_clone(const OpenmpsGenerator* generator);
+
+// Frees a handle; null is ignored.
+void openmps_generator_free(OpenmpsGenerator* generator);
+
+// Seeds and resets a generator.
+OpenmpsStatus openmps_generator_manual_seed(const OpenmpsGenerator* generator, uint64_t seed);
+
+// Seeds a generator from the system's randomness and tells the seed.
+OpenmpsStatus openmps_generator_seed(const OpenmpsGenerator* generator, uint64_t* seed);
+
+// The seed.
+OpenmpsStatus openmps_generator_initial_seed(const OpenmpsGenerator* generator, uint64_t* seed);
+
+// Sets the offset, in blocks of 128 bits.
+OpenmpsStatus openmps_generator_set_offset(const OpenmpsGenerator* generator, uint64_t offset);
+
+// The offset, in blocks of 128 bits.
+OpenmpsStatus openmps_generator_offset(const OpenmpsGenerator* generator, uint64_t* offset);
+
+// The whole state.
+OpenmpsStatus openmps_generator_state(const OpenmpsGenerator* generator, OpenmpsGeneratorState* state);
+
+// Restores a state.
+OpenmpsStatus openmps_generator_set_state(const OpenmpsGenerator* generator, const OpenmpsGeneratorState* state);
+
+// memory.rs
+// Memory of an MPS tensor's storage.
 #define OPENMPS_USAGE_DEVICE 0
+// An operand of a few bytes that one command reads.
 #define OPENMPS_USAGE_SCALAR 1
+// Pinned memory of a CPU tensor.
 #define OPENMPS_USAGE_PINNED 2
 
+// One handed-out block.
 typedef struct OpenmpsBlockInfo {
   uint64_t base;
   uint64_t size_bytes;
   uint64_t requested_bytes;
   uint64_t id;
   uint32_t pinned;
-  uint32_t padding;
+  uint32_t retain_count;
 } OpenmpsBlockInfo;
-typedef struct OpenmpsStat { int64_t current, peak, allocated, freed; } OpenmpsStat;
-typedef struct OpenmpsMemoryStats { OpenmpsStat allocated_bytes, reserved_bytes, active_bytes; } OpenmpsMemoryStats;
-typedef struct OpenmpsGenerator OpenmpsGenerator;
 
-const char* openmps_error_message(void);
-int32_t openmps_error_code(void);
-const char* openmps_error_file(void);
-const char* openmps_error_function(void);
-uint32_t openmps_error_line(void);
+// One counter of bytes.
+typedef struct OpenmpsMemoryStat {
+  int64_t current;
+  int64_t peak;
+  int64_t allocated;
+  int64_t freed;
+} OpenmpsMemoryStat;
 
-const char* openmps_device_name(void);
-OpenmpsStatus openmps_device_core_count(uint32_t* count);
-uint64_t openmps_device_recommended_max_working_set_bytes(void);
-uint64_t openmps_device_max_buffer_length_bytes(void);
-bool openmps_device_is_os_at_least(uint32_t major, uint32_t minor);
+// All counters.
+typedef struct OpenmpsMemoryStats {
+  OpenmpsMemoryStat allocated;
+  OpenmpsMemoryStat reserved;
+} OpenmpsMemoryStats;
 
+// Where the allocator's log goes; the first sink stays.
+OpenmpsStatus openmps_set_log_sink(OpenmpsLogSink sink);
+
+// Allocates a block for the current stream; the caller frees it with `openmps_free`.
 OpenmpsStatus openmps_allocate(uint64_t size_bytes, uint32_t usage, void** address);
+
+// Frees a block by its first address; null is ignored.
 void openmps_free(void* address);
+
+// Whether the address lies in the arena. Without a lock.
 bool openmps_is_arena_address(const void* address);
+
+// Whether a live block starts there that is pinned, or that CPU code can use as pinned because it is shared memory.
 bool openmps_is_pinned(const void* address);
+
+// The pointer that the plug-in keeps with the live block of that first address, or null. Without a lock.
 void** openmps_block_user_slot(const void* address);
+
+// The live block that contains an address.
 OpenmpsStatus openmps_block_info(const void* address, OpenmpsBlockInfo* info, bool* found);
+
+// Keeps the block from reuse until the stream has run what is queued on it when the block is freed.
 OpenmpsStatus openmps_record_stream(const void* address, uint32_t stream);
+
+// Whether anything was allocated yet.
 bool openmps_allocator_is_initialized(void);
+
+// Bytes handed out, after rounding.
 OpenmpsStatus openmps_current_allocated_bytes(uint64_t* bytes);
+
+// Bytes the device holds for this process: heaps and everything else.
 OpenmpsStatus openmps_driver_allocated_bytes(uint64_t* bytes);
+
+// Free and total bytes of the device.
+OpenmpsStatus openmps_memory_info(uint64_t* free_bytes, uint64_t* total_bytes);
+
+// All counters.
 OpenmpsStatus openmps_memory_stats(OpenmpsMemoryStats* stats);
+
+// Peaks start again at the current values.
 OpenmpsStatus openmps_reset_peak_stats(void);
+
+// Sums start again at 0.
 OpenmpsStatus openmps_reset_accumulated_stats(void);
+
+// Gives cached memory back to the system; waits for streams.
 OpenmpsStatus openmps_empty_cache(void);
+
+// Sets the hard limit as a multiple of the recommended maximum; 0 means none.
 OpenmpsStatus openmps_set_high_watermark_ratio(double ratio);
 
-uint32_t openmps_stream_current(void);
-OpenmpsStatus openmps_stream_set_current(uint32_t stream);
-uint32_t openmps_stream_from_pool(void);
-OpenmpsStatus openmps_stream_commit(uint32_t stream);
-OpenmpsStatus openmps_stream_synchronize(uint32_t stream);
-OpenmpsStatus openmps_stream_wait_idle(uint32_t stream);
-OpenmpsStatus openmps_stream_is_idle(uint32_t stream, bool* idle);
-OpenmpsStatus openmps_synchronize_all(void);
-bool openmps_any_pending(void);
-
-OpenmpsStatus openmps_event_acquire(bool timing, uint32_t* event);
-OpenmpsStatus openmps_event_release(uint32_t event);
-OpenmpsStatus openmps_event_record(uint32_t event, uint32_t stream);
-OpenmpsStatus openmps_event_wait(uint32_t event, uint32_t stream);
-OpenmpsStatus openmps_event_synchronize(uint32_t event);
-OpenmpsStatus openmps_event_query(uint32_t event, bool* done);
-OpenmpsStatus openmps_event_elapsed_ms(uint32_t start, uint32_t end, double* elapsed_ms);
-
-#define OPENMPS_GENERATOR_STATE_BYTES 44
-OpenmpsGenerator* openmps_generator_new(void);
-OpenmpsGenerator* openmps_generator_default(void);
-OpenmpsGenerator* openmps_generator_clone(const OpenmpsGenerator* generator);
-void openmps_generator_free(OpenmpsGenerator* generator);
-OpenmpsStatus openmps_generator_manual_seed(const OpenmpsGenerator* generator, uint64_t seed);
-OpenmpsStatus openmps_generator_seed(const OpenmpsGenerator* generator, uint64_t* seed);
-OpenmpsStatus openmps_generator_initial_seed(const OpenmpsGenerator* generator, uint64_t* seed);
-OpenmpsStatus openmps_generator_set_offset(const OpenmpsGenerator* generator, uint64_t offset);
-OpenmpsStatus openmps_generator_offset(const OpenmpsGenerator* generator, uint64_t* offset);
-OpenmpsStatus openmps_generator_state(const OpenmpsGenerator* generator, uint8_t* state, uint64_t size_bytes);
-OpenmpsStatus openmps_generator_set_state(const OpenmpsGenerator* generator, const uint8_t* state, uint64_t size_bytes);
-
-OpenmpsStatus openmps_profile_start(const char* mode, bool wait_until_completed);
-OpenmpsStatus openmps_profile_stop(void);
-
-#define OPENMPS_FALLBACK_OFF 0
-#define OPENMPS_FALLBACK_ON 1
-OpenmpsStatus openmps_settings_fallback(uint32_t* fallback);
-
 #ifdef __cplusplus
-}
+} // extern "C"
 #endif

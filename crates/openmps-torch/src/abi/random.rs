@@ -1,0 +1,1 @@
+//! Fills tensors with random numbers.
