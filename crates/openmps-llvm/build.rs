@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-const SOURCES: [&str; 4] = ["clang_bridge.cpp", "diagnostics.cpp", "kernels.cpp", "air_module.cpp"];
+const SOURCES: [&str; 5] = ["clang_bridge.cpp", "diagnostics.cpp", "kernels.cpp", "air_module.cpp", "instruction.cpp"];
 const HEADERS: [&str; 4] = ["clang_bridge.h", "diagnostics.h", "kernels.h", "air_module.h"];
 
 fn llvm_config(option: &str) -> String {

@@ -419,9 +419,16 @@ impl<'m> Instruction<'m> {
     pub fn set_fast_math(self, flags: FastMath) {
         if self.can_have_fast_math() {
             // SAFETY: an instruction that has flags, live by the invariant of `Instruction`.
+            unsafe { openmps_llvm_keep_fast_math(self.raw(), flags.0) };
+            // SAFETY: as above.
             unsafe { LLVMSetFastMathFlags(self.raw(), flags.0) }
         }
     }
+}
+
+unsafe extern "C" {
+    /// Removes all flags but `kept`; LLVM-C's setter only adds some. In `csrc/instruction.cpp`.
+    fn openmps_llvm_keep_fast_math(instruction: *mut LLVMValue, kept: u32);
 }
 
 impl std::fmt::Display for Instruction<'_> {

@@ -34,6 +34,11 @@ pub(super) fn lower(declaration: &Declaration, body: &mut Body) -> Option<Lowere
             let low = body.intrinsic(max, &[&x, &y]);
             body.intrinsic(min, &[&low, z])
         }
+        ("mad_hi", Some(z)) => {
+            let high = mul_hi(body, by_sign("sext", "zext"), &x, &y)?;
+            body.binary("add", &high, z)
+        }
+        ("mad_sat", Some(z)) => mad_sat(body, signed, &x, &y, z)?,
         ("min3" | "max3", Some(z)) => {
             let name = if operation == "min3" { min } else { max };
             let inner = body.intrinsic(name, &[&y, z]);
@@ -72,6 +77,26 @@ fn half_add(body: &mut Body, up: bool, shift: &str, x: &Value, y: &Value) -> Val
     let low = body.binary(if up { "or" } else { "and" }, x, y);
     let low = body.binary("and", &low, &one);
     body.binary("add", &sum, &low)
+}
+
+/// x * y + z in twice the width, clamped to the type. The sum cannot wrap: |x * y| + |z| is below 2^(2 bits - 1).
+fn mad_sat(body: &mut Body, signed: bool, x: &Value, y: &Value, z: &Value) -> Option<Value> {
+    let bits = x.ty.bits()?;
+    let wide = x.ty.with(&format!("i{}", bits * 2));
+    let extend = if signed { "sext" } else { "zext" };
+    let (a, b, c) = (body.cast(extend, x, &wide), body.cast(extend, y, &wide), body.cast(extend, z, &wide));
+    let product = body.binary("mul", &a, &b);
+    let sum = body.binary("add", &product, &c);
+    let clamped = if signed {
+        let (min, max) = (i64::MIN >> (64 - bits), i64::MAX >> (64 - bits));
+        let low = body.intrinsic("llvm.smax", &[&sum, &Value::int(&wide, min)]);
+        body.intrinsic("llvm.smin", &[&low, &Value::int(&wide, max)])
+    } else {
+        let ones = Value::int(&x.ty, -1);
+        let max = body.cast("zext", &ones, &wide);
+        body.intrinsic("llvm.umin", &[&sum, &max])
+    };
+    Some(body.cast("trunc", &clamped, &x.ty))
 }
 
 fn mul_hi(body: &mut Body, extend: &str, x: &Value, y: &Value) -> Option<Value> {

@@ -95,6 +95,13 @@ fn unary(body: &mut Body, operation: &str, x: &Value) -> Option<Value> {
             }));
         }
         "rsqrt" => rsqrt(body, &wide),
+        "sign" => {
+            // 0 for zero and for NaN.
+            let (zero, one) = (Value::float(&wide.ty, 0.0), Value::float(&wide.ty, 1.0));
+            let signed_one = body.intrinsic("llvm.copysign", &[&one, &wide]);
+            let is_nonzero = body.compare("fcmp one", &wide, &zero);
+            body.select(&is_nonzero, &signed_one, &zero)
+        }
         "saturate" => {
             let (zero, one) = (Value::float(&wide.ty, 0.0), Value::float(&wide.ty, 1.0));
             let low = body.intrinsic("llvm.maxnum", &[&wide, &zero]);
@@ -209,6 +216,12 @@ fn binary(body: &mut Body, operation: &str, x: &Value, y: &Value) -> Option<Valu
     let b = widen(body, y);
     let result = match operation {
         "atan2" => body.intrinsic("llvm.atan2", &[&a, &b]),
+        "divide" => body.binary("fdiv", &a, &b),
+        "step" => {
+            // step(edge, x) is 0 where x < edge, else 1.
+            let is_below = body.compare("fcmp olt", &b, &a);
+            body.select(&is_below, &Value::float(&a.ty, 0.0), &Value::float(&a.ty, 1.0))
+        }
         "fdim" => {
             let difference = body.binary("fsub", &a, &b);
             let is_below = body.compare("fcmp ole", &a, &b);
@@ -217,10 +230,23 @@ fn binary(body: &mut Body, operation: &str, x: &Value, y: &Value) -> Option<Valu
         "fmax" => body.intrinsic("llvm.maxnum", &[&a, &b]),
         "fmin" => body.intrinsic("llvm.minnum", &[&a, &b]),
         "fmod" => body.binary("frem", &a, &b),
-        "pow" | "powr" => body.intrinsic("llvm.pow", &[&a, &b]),
+        "pow" => body.intrinsic("llvm.pow", &[&a, &b]),
+        "powr" => powr(body, &a, &b),
         _ => return None,
     };
     Some(narrow(body, &result, &ty))
+}
+
+/// pow for x from 0 up; NaN where exp2(y · log2(x)) is one: x below 0, 0⁰, ∞⁰, 1^∞.
+fn powr(body: &mut Body, x: &Value, y: &Value) -> Value {
+    let logarithm = body.intrinsic("llvm.log2", &[x]);
+    let exponent = body.binary("fmul", y, &logarithm);
+    let magnitude = body.intrinsic("llvm.fabs", &[x]);
+    let power = body.intrinsic("llvm.pow", &[&magnitude, y]);
+    let has_no_exponent = body.compare("fcmp uno", &exponent, &exponent);
+    let is_number = body.compare("fcmp ord", x, x);
+    let is_undefined = body.binary("and", &has_no_exponent, &is_number);
+    body.select(&is_undefined, &exponent, &power)
 }
 
 /// One step on the bit pattern, in integers so that subnormals are not flushed.
@@ -277,6 +303,11 @@ fn ternary(body: &mut Body, operation: &str, x: &Value, y: &Value, z: &Value) ->
             let inner = body.intrinsic(name, &[&b, &c]);
             body.intrinsic(name, &[&a, &inner])
         }
+        "mix" => {
+            let difference = body.binary("fsub", &b, &a);
+            let part = body.binary("fmul", &difference, &c);
+            body.binary("fadd", &a, &part)
+        }
         "fmedian3" => {
             let low = body.intrinsic("llvm.minnum", &[&a, &b]);
             let high = body.intrinsic("llvm.maxnum", &[&a, &b]);
@@ -304,10 +335,18 @@ fn with_pointer(body: &mut Body, operation: &str, x: &Value, pointer: &Value) ->
             let rest = body.select(&is_infinite, &Value::float(&wide.ty, 0.0), &rest);
             (body.intrinsic("llvm.copysign", &[&rest, &wide]), narrow(body, &whole, &ty))
         }
-        "frexp" if ty.lanes == 1 => {
-            let pair = body.value(&ty, format_args!("call {{ float, i32 }} @llvm.frexp.f32.i32({wide})"));
-            let part = |index| format!("extractvalue {{ float, i32 }} {}, {index}", pair.name);
-            (body.value(&wide.ty, part(0)), body.value(&Ty::scalar("i32"), part(1)))
+        "frexp" => {
+            // LLVM's vector form is not known to every code generator.
+            let pairs: Vec<(Value, Value)> = (0..ty.lanes)
+                .map(|lane| {
+                    let x = body.extract(&wide, lane);
+                    let pair = body.value(&ty, format_args!("call {{ float, i32 }} @llvm.frexp.f32.i32({x})"));
+                    let part = |index| format!("extractvalue {{ float, i32 }} {}, {index}", pair.name);
+                    (body.value(&x.ty, part(0)), body.value(&Ty::scalar("i32"), part(1)))
+                })
+                .collect();
+            let (fractions, exponents): (Vec<Value>, Vec<Value>) = pairs.into_iter().unzip();
+            (body.gather(&wide.ty, &fractions), body.gather(&ty.with("i32"), &exponents))
         }
         _ => return None,
     };

@@ -103,8 +103,7 @@ pub(crate) fn definitions(kernel: &str, functions: &[Function<'_>]) -> Result<De
             EngineError::Unsupported(format!("kernel '{kernel}': {name} of type {ty} has no lowering"))
         };
         let declaration = Declaration::of(*function).ok_or_else(unsupported)?;
-        let mut body = Body::default();
-        let lowered = lower(&declaration, &mut body).ok_or_else(unsupported)?;
+        let (body, lowered) = lower(&declaration).ok_or_else(unsupported)?;
         let result = match &lowered {
             Lowered::Value(value) => Some(&value.ty),
             Lowered::Void => None,
@@ -118,7 +117,8 @@ pub(crate) fn definitions(kernel: &str, functions: &[Function<'_>]) -> Result<De
     Ok(Definitions { text, needs_fibers })
 }
 
-fn lower(declaration: &Declaration, body: &mut Body) -> Option<Lowered> {
+/// The body by the first family that knows the name; each starts with an empty one.
+fn lower(declaration: &Declaration) -> Option<(Body, Lowered)> {
     let families = [
         math::lower,
         integer::lower,
@@ -128,5 +128,8 @@ fn lower(declaration: &Declaration, body: &mut Body) -> Option<Lowered> {
         simd::lower,
         matrix::lower,
     ];
-    families.iter().find_map(|family| family(declaration, body))
+    families.iter().find_map(|family| {
+        let mut body = Body::default();
+        family(declaration, &mut body).map(|lowered| (body, lowered))
+    })
 }

@@ -71,7 +71,9 @@ define void @k(ptr addrspace(1) %out) {
     assert_eq!(error, "kernel 'k': 40000 bytes of threadgroup memory, the limit is 32768");
     let text = "define void @k(ptr addrspace(1) %out) {
   %a = alloca [2000000 x i8]
-  store volatile i8 1, ptr %a
+  %i = load i64, ptr addrspace(1) %out
+  %p = getelementptr i8, ptr %a, i64 %i
+  store volatile i8 1, ptr %p
   ret void
 }";
     let error = message(try_compile(text, &[buffer(0)]));

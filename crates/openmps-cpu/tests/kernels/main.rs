@@ -5,6 +5,7 @@ mod barriers;
 mod built_ins;
 mod elementwise;
 mod errors;
+mod floats;
 mod harness;
 mod lanes;
-mod math;
+mod table;

@@ -1,0 +1,82 @@
+//! Arithmetic of half and bfloat, comparisons with infinity under fast math, subnormals, conversions out of range.
+
+use openmps_engine::{Bindings, Builtin};
+
+use crate::harness::{bind, buffer, builtin, compile, dispatch};
+
+/// Runs `body`, which turns `%v` of type `ty` into `%r` of type `result`, over `input`.
+fn map<T, R: Default + Clone>(ty: &str, result: &str, body: &str, input: &mut [T]) -> Vec<R> {
+    let text = format!(
+        "define void @k(ptr addrspace(1) %out, ptr addrspace(1) %in, i32 %at) {{
+  %l = zext i32 %at to i64
+  %p = getelementptr {ty}, ptr addrspace(1) %in, i64 %l
+  %v = load {ty}, ptr addrspace(1) %p
+{body}
+  %q = getelementptr {result}, ptr addrspace(1) %out, i64 %l
+  store {result} %r, ptr addrspace(1) %q
+  ret void
+}}"
+    );
+    let kernel = compile(&text, &[buffer(0), buffer(1), builtin(Builtin::ThreadPositionInGrid, 1)]);
+    let mut output = vec![R::default(); input.len()];
+    let mut bindings = Bindings::default();
+    bind(&mut bindings, 0, &mut output);
+    bind(&mut bindings, 1, input);
+    dispatch(&*kernel, &bindings, [u32::try_from(input.len()).unwrap(), 1, 1], [256, 1, 1]);
+    output
+}
+
+#[test]
+fn bfloat_arithmetic_rounds_to_nearest_even() {
+    // All bfloats from 1 to 2, plus 3: exact in float, rounded once.
+    let mut input: Vec<u16> = (0x3f80..0x4000).collect();
+    let output: Vec<u16> = map("bfloat", "bfloat", "  %r = fadd bfloat %v, 0xR4040", &mut input);
+    for (&bits, &got) in input.iter().zip(&output) {
+        let exact = f32::from_bits(u32::from(bits) << 16) + 3.0;
+        let bits = exact.to_bits();
+        let expected = (bits + 0x7fff + (bits >> 16 & 1)) >> 16;
+        assert_eq!(u32::from(got), expected, "{exact}");
+    }
+}
+
+#[test]
+fn half_arithmetic_keeps_subnormals() {
+    let mut input: Vec<u16> = vec![1, 2, 0x3ff, 0x400, 0x8001];
+    let output: Vec<u16> = map("half", "half", "  %r = fadd half %v, %v", &mut input);
+    assert_eq!(output, [2, 4, 0x7fe, 0x800, 0x8002]);
+}
+
+#[test]
+fn float_subnormals_are_zero() {
+    let mut input = vec![f32::from_bits(1), f32::from_bits(0x7f_ffff), f32::MIN_POSITIVE];
+    let output: Vec<f32> = map("float", "float", "  %r = fmul float %v, 2.0", &mut input);
+    assert_eq!(output, [0.0, 0.0, 2.0 * f32::MIN_POSITIVE]);
+}
+
+#[test]
+fn fast_comparisons_with_infinity_are_honest() {
+    let body = "  %m = fsub fast float 0.0, %v
+  %c = fcmp fast oeq float %m, 0xFFF0000000000000
+  %r = select i1 %c, float 1.0, float 2.0";
+    let mut input = vec![f32::INFINITY, 1.0, f32::NEG_INFINITY];
+    let output: Vec<f32> = map("float", "float", body, &mut input);
+    assert_eq!(output, [1.0, 2.0, 2.0]);
+}
+
+#[test]
+fn conversions_out_of_range_saturate() {
+    let mut input = vec![1e20, -1e20, f32::NAN, 3.9, -3.9];
+    let signed: Vec<i32> = map("float", "i32", "  %r = fptosi float %v to i32", &mut input);
+    assert_eq!(signed, [i32::MAX, i32::MIN, 0, 3, -3]);
+    let unsigned: Vec<u32> = map("float", "i32", "  %r = fptoui float %v to i32", &mut input);
+    assert_eq!(unsigned, [u32::MAX, 0, 0, 3, 0]);
+}
+
+#[test]
+fn host_bytes_other_than_one_are_true() {
+    let body = "  %t = trunc i8 %v to i1
+  %r = zext i1 %t to i8";
+    let mut input = vec![0_u8, 1, 3];
+    let output: Vec<u8> = map("i8", "i8", body, &mut input);
+    assert_eq!(output, [0, 1, 1]);
+}
