@@ -58,7 +58,9 @@ fn every_kind_of_argument() {
         r#"i32 5, !"air.function_constant", !1, !"air.indirect_buffer", !"air.location_index", i32 30, i32 1, !"air.write", !"air.address_space", i32 1, !"air.arg_name", !"table""#,
     ];
     let parameters = "ptr addrspace(1), ptr addrspace(2), ptr addrspace(3), <3 x i32>, i16, ptr addrspace(1)";
-    check(&kernel(parameters, &nodes), expect![[r#"
+    check(
+        &kernel(parameters, &nodes),
+        expect![[r#"
         k: threads None, threadgroup bytes 0
           float 'out': buffer(3) Device ReadWrite None
           Params 'params': buffer(0) Constant Read Some(12)
@@ -66,7 +68,8 @@ fn every_kind_of_argument() {
           uint3 'gid': thread_position_in_grid U32x3
           ushort 'lane': thread_index_in_simdgroup U16x1
            'table': buffer(30) Device Write None
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
@@ -113,85 +116,142 @@ fn a_module_without_kernels_has_none() {
 #[test]
 fn what_is_not_supported_says_so() {
     let one = |node: &str| kernel("ptr addrspace(1)", &[node]);
-    check(&one(r#"i32 0, !"air.texture", !"air.location_index", i32 0, i32 1"#), expect![[r#"
+    check(
+        &one(r#"i32 0, !"air.texture", !"air.location_index", i32 0, i32 1"#),
+        expect![[r#"
         kernel 'k', argument 0: arguments of kind 'air.texture' are not supported
-    "#]]);
-    check(&one(r#"i32 0, !"air.buffer", !"air.raster_order_group", i32 0"#), expect![[r#"
+    "#]],
+    );
+    check(
+        &one(r#"i32 0, !"air.buffer", !"air.raster_order_group", i32 0"#),
+        expect![[r#"
         kernel 'k', argument 0: unknown property 'air.raster_order_group'
-    "#]]);
-    check(&one(&BUFFER.replace("i32 3, i32 1", "i32 31, i32 1")), expect![[r#"
+    "#]],
+    );
+    check(
+        &one(&BUFFER.replace("i32 3, i32 1", "i32 31, i32 1")),
+        expect![[r#"
         kernel 'k', argument 0: buffer index 31, the largest is 30
-    "#]]);
-    check(&one(&BUFFER.replace("i32 3, i32 1", "i32 3, i32 2")), expect![[r#"
+    "#]],
+    );
+    check(
+        &one(&BUFFER.replace("i32 3, i32 1", "i32 3, i32 2")),
+        expect![[r#"
         kernel 'k', argument 0: takes 2 indices, expected 1
-    "#]]);
-    check(&one(&BUFFER.replace("air.address_space\", i32 1", "air.address_space\", i32 2")), expect![[r#"
+    "#]],
+    );
+    check(
+        &one(&BUFFER.replace("air.address_space\", i32 1", "air.address_space\", i32 2")),
+        expect![[r#"
         kernel 'k', argument 0: the parameter has type ptr addrspace(1), expected ptr addrspace(2)
-    "#]]);
-    check(&one(&BUFFER.replace("air.address_space\", i32 1", "air.address_space\", i32 4")), expect![[r#"
+    "#]],
+    );
+    check(
+        &one(&BUFFER.replace("air.address_space\", i32 1", "air.address_space\", i32 4")),
+        expect![[r#"
         kernel 'k', argument 0: buffers live in address spaces 1, 2 and 3, not 4
-    "#]]);
+    "#]],
+    );
     check(
         &one(r#"i32 0, !"air.buffer", !"air.location_index", i32 0, i32 1, !"air.read", !"air.arg_name", !"x""#),
         expect![[r#"
             kernel 'k', argument 0: a buffer without 'air.address_space'
         "#]],
     );
-    check(&one(r#"i32 0, !"air.buffer", !"air.read", !"air.address_space", i32 1"#), expect![[r#"
+    check(
+        &one(r#"i32 0, !"air.buffer", !"air.read", !"air.address_space", i32 1"#),
+        expect![[r#"
         kernel 'k', argument 0: a buffer without 'air.location_index'
-    "#]]);
+    "#]],
+    );
     check(
         &one(r#"i32 0, !"air.buffer", !"air.location_index", i32 0, i32 1, !"air.address_space", i32 1"#),
         expect![[r#"
             kernel 'k', argument 0: a buffer without 'air.read', 'air.write' or 'air.read_write'
         "#]],
     );
-    check(&one(r#"i32 0, !"air.buffer", !"air.location_index", !"zero", i32 1"#), expect![[r#"
+    check(
+        &one(r#"i32 0, !"air.buffer", !"air.location_index", !"zero", i32 1"#),
+        expect![[r#"
         kernel 'k', argument 0: 'air.location_index' has no 32-bit number behind it
-    "#]]);
-    check(&one(r#"i32 0, !"air.thread_position_in_grid""#), expect![[r#"
+    "#]],
+    );
+    check(
+        &one(r#"i32 0, !"air.thread_position_in_grid""#),
+        expect![[r#"
         kernel 'k', argument 0: 'air.thread_position_in_grid' has type ptr addrspace(1), expected i16, i32 or a vector of two or three of them
-    "#]]);
-    check(&one(r#"i32 1, !"air.thread_position_in_grid""#), expect![[r#"
+    "#]],
+    );
+    check(
+        &one(r#"i32 1, !"air.thread_position_in_grid""#),
+        expect![[r#"
         kernel 'k', argument 0: position 1, but the function has 1 parameters
-    "#]]);
-    check(&one(r#"!"first", !"air.thread_position_in_grid""#), expect![[r#"
+    "#]],
+    );
+    check(
+        &one(r#"!"first", !"air.thread_position_in_grid""#),
+        expect![[r#"
         kernel 'k', argument 0: the first operand is no position
-    "#]]);
-    check(&one("i32 0, i32 1"), expect![[r#"
+    "#]],
+    );
+    check(
+        &one("i32 0, i32 1"),
+        expect![[r#"
         kernel 'k', argument 0: the kind is no string
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
 fn arguments_cover_each_parameter_once() {
     let parameters = "ptr addrspace(1), ptr addrspace(1)";
-    check(&kernel(parameters, &[BUFFER]), expect![[r#"
+    check(
+        &kernel(parameters, &[BUFFER]),
+        expect![[r#"
         kernel 'k', argument 1: the parameter has no argument node
-    "#]]);
-    check(&kernel(parameters, &[BUFFER, &BUFFER.replace("i32 3, i32 1", "i32 4, i32 1")]), expect![[r#"
+    "#]],
+    );
+    check(
+        &kernel(parameters, &[BUFFER, &BUFFER.replace("i32 3, i32 1", "i32 4, i32 1")]),
+        expect![[r#"
         kernel 'k', argument 1: parameter 0 has another argument already
-    "#]]);
-    check(&kernel(parameters, &[BUFFER, &BUFFER.replacen("i32 0", "i32 1", 1)]), expect![[r#"
+    "#]],
+    );
+    check(
+        &kernel(parameters, &[BUFFER, &BUFFER.replacen("i32 0", "i32 1", 1)]),
+        expect![[r#"
         kernel 'k', argument 1: buffer index 3 has another argument already
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
 fn a_kernel_node_names_a_defined_void_function_once() {
     let trailer = "\n!air.kernel = !{!0}\n!1 = !{}\n";
-    check(&format!("declare void @k(){trailer}!0 = !{{ptr @k, !1, !1}}"), expect![[r#"
+    check(
+        &format!("declare void @k(){trailer}!0 = !{{ptr @k, !1, !1}}"),
+        expect![[r#"
         kernel 'k': declared, but not defined
-    "#]]);
-    check(&format!("define i32 @k() {{\n ret i32 0\n}}{trailer}!0 = !{{ptr @k, !1, !1}}"), expect![[r#"
+    "#]],
+    );
+    check(
+        &format!("define i32 @k() {{\n ret i32 0\n}}{trailer}!0 = !{{ptr @k, !1, !1}}"),
+        expect![[r#"
         kernel 'k': has type i32 (), expected a result of void
-    "#]]);
-    check(&format!("define void @k() {{\n ret void\n}}{trailer}!0 = !{{ptr @k, !1}}"), expect![[r#"
+    "#]],
+    );
+    check(
+        &format!("define void @k() {{\n ret void\n}}{trailer}!0 = !{{ptr @k, !1}}"),
+        expect![[r#"
         kernel 'k': the third operand of its node is no list of arguments
-    "#]]);
-    check(&format!("define void @k() {{\n ret void\n}}{trailer}!0 = !{{!\"k\", !1, !1}}"), expect![[r#"
+    "#]],
+    );
+    check(
+        &format!("define void @k() {{\n ret void\n}}{trailer}!0 = !{{!\"k\", !1, !1}}"),
+        expect![[r#"
         kernel number 0: the first operand of its node is no function
-    "#]]);
+    "#]],
+    );
     check(
         "define void @k() {\n ret void\n}\n!air.kernel = !{!0, !2}\n!0 = !{ptr @k, !1, !1}\n!1 = !{}\n!2 = !{ptr @k, !1, !1, !1}",
         expect![[r#"

@@ -64,7 +64,8 @@ fn bytes_that_are_not_bitcode() {
     let text = |bytes: &[u8]| verify(bytes).unwrap_err().to_string();
     expect!["not bitcode: starts with nothing, expected 42 43 c0 de or the wrapper's de c0 17 0b"]
         .assert_eq(&text(b""));
-    expect!["not bitcode: starts with 4d 54 4c 42, expected 42 43 c0 de or the wrapper's de c0 17 0b"].assert_eq(&text(b"MTLB...."));
+    expect!["not bitcode: starts with 4d 54 4c 42, expected 42 43 c0 de or the wrapper's de c0 17 0b"]
+        .assert_eq(&text(b"MTLB...."));
     expect!["not readable bitcode: Expected a single module"].assert_eq(&text(b"BC\xc0\xde"));
 }
 
@@ -79,41 +80,68 @@ fn cut_bitcode_is_refused() {
 
 #[test]
 fn assembly() {
-    check("module asm \"nop\"", expect![[r#"
+    check(
+        "module asm \"nop\"",
+        expect![[r#"
         module: inline assembly
-    "#]]);
-    check_body("call void asm sideeffect \"nop\", \"\"()", expect![[r#"
+    "#]],
+    );
+    check_body(
+        "call void asm sideeffect \"nop\", \"\"()",
+        expect![[r#"
         function 'f': inline assembly in 'call void asm sideeffect "nop", ""()'
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
 fn aliases_and_indirect_functions() {
-    check("@a = alias void (), ptr @f\ndefine void @f() {\n ret void\n}", expect![[r#"
+    check(
+        "@a = alias void (), ptr @f\ndefine void @f() {\n ret void\n}",
+        expect![[r#"
         module: 'a' is an alias
-    "#]]);
-    check("@i = ifunc void (), ptr @f\ndefine ptr @f() {\n ret ptr null\n}", expect![[r#"
+    "#]],
+    );
+    check(
+        "@i = ifunc void (), ptr @f\ndefine ptr @f() {\n ret ptr null\n}",
+        expect![[r#"
         module: 'i' is an indirect function
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
 fn variables() {
-    check("@g = external global i32", expect![[r#"
+    check(
+        "@g = external global i32",
+        expect![[r#"
         global 'g': declared, but nothing defines it
-    "#]]);
-    check("@g = thread_local global i32 0", expect![[r#"
+    "#]],
+    );
+    check(
+        "@g = thread_local global i32 0",
+        expect![[r#"
         global 'g': thread-local variables do not exist in AIR
-    "#]]);
-    check("@g = addrspace(1) global i32 0", expect![[r#"
+    "#]],
+    );
+    check(
+        "@g = addrspace(1) global i32 0",
+        expect![[r#"
         global 'g': variables live in address spaces 0, 2 and 3, not 1
-    "#]]);
-    check("@g = addrspace(3) global i32 5", expect![[r#"
+    "#]],
+    );
+    check(
+        "@g = addrspace(3) global i32 5",
+        expect![[r#"
         global 'g': threadgroup variables have no initial value
-    "#]]);
-    check("@g = global [100000000 x i8] zeroinitializer", expect![[r#"
+    "#]],
+    );
+    check(
+        "@g = global [100000000 x i8] zeroinitializer",
+        expect![[r#"
         global 'g' in bytes: 100000000, at most 67108864 allowed
-    "#]]);
+    "#]],
+    );
     check(
         "@llvm.global_ctors = appending global [1 x { i32, ptr, ptr }] [{ i32, ptr, ptr } { i32 0, ptr @f, ptr null }]
          define void @f() {\n ret void\n}",
@@ -125,12 +153,18 @@ fn variables() {
 
 #[test]
 fn control_flow_that_air_never_has() {
-    check_body("indirectbr ptr blockaddress(@f, %next), [label %next]\nnext:", expect![[r#"
+    check_body(
+        "indirectbr ptr blockaddress(@f, %next), [label %next]\nnext:",
+        expect![[r#"
         function 'f': an indirect jump in 'indirectbr ptr blockaddress(@f, %next), [label %next]'
-    "#]]);
-    check_body("callbr void asm sideeffect \"nop\", \"!i\"() to label %next [label %next]\nnext:", expect![[r#"
+    "#]],
+    );
+    check_body(
+        "callbr void asm sideeffect \"nop\", \"!i\"() to label %next [label %next]\nnext:",
+        expect![[r#"
         function 'f': a call with several returns in 'callbr void asm sideeffect "nop", "!i"()'
-    "#]]);
+    "#]],
+    );
     check(
         "declare i32 @air.max.s.i32(i32, i32)
          declare i32 @__gxx_personality_v0(...)
@@ -155,81 +189,138 @@ fn control_flow_that_air_never_has() {
             function 'f': exception handling in 'invoke void @g()'
         "#]],
     );
-    check_body("call void %p()", expect![[r#"
+    check_body(
+        "call void %p()",
+        expect![[r#"
         function 'f': an indirect call in 'call void %p()'
-    "#]]);
+    "#]],
+    );
     check(
         "define void @g(i32 %x) {\n ret void\n}\ndefine void @f() {\n call void @g()\n ret void\n}",
         expect![[r#"
             function 'f': a call with another type than the function's in 'call void @g()'
         "#]],
     );
-    check("define void @f(...) {\n ret void\n}", expect![[r#"
+    check(
+        "define void @f(...) {\n ret void\n}",
+        expect![[r#"
         kernel 'f': takes variable arguments
-    "#]]);
-    check_body("%x = va_arg ptr %p, i32", expect![[r#"
+    "#]],
+    );
+    check_body(
+        "%x = va_arg ptr %p, i32",
+        expect![[r#"
         function 'f': variable arguments in '%x = va_arg ptr %p, i32'
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
 fn sizes() {
-    check_body("%x = alloca [2000000 x i8]", expect![[r#"
+    check_body(
+        "%x = alloca [2000000 x i8]",
+        expect![[r#"
         stack memory of function 'f' in bytes: 2000000, at most 1048576 allowed
-    "#]]);
-    check_body("%x = alloca i64, i64 200000", expect![[r#"
+    "#]],
+    );
+    check_body(
+        "%x = alloca i64, i64 200000",
+        expect![[r#"
         stack memory of function 'f' in bytes: 1600000, at most 1048576 allowed
-    "#]]);
-    check_body("%x = alloca [600000 x i8]\n%y = alloca [600000 x i8]", expect![[r#"
+    "#]],
+    );
+    check_body(
+        "%x = alloca [600000 x i8]\n%y = alloca [600000 x i8]",
+        expect![[r#"
         stack memory of function 'f' in bytes: 1200000, at most 1048576 allowed
-    "#]]);
-    check_body("%x = alloca i8, i32 %n", expect![[r#"
+    "#]],
+    );
+    check_body(
+        "%x = alloca i8, i32 %n",
+        expect![[r#"
         function 'f': stack memory of a size that is not constant in '%x = alloca i8, i32 %n, align 1'
-    "#]]);
-    check_body("%x = load <100 x float>, ptr %p", expect![[r#"
+    "#]],
+    );
+    check_body(
+        "%x = load <100 x float>, ptr %p",
+        expect![[r#"
         function 'f': a vector or integer too wide in '%x = load <100 x float>, ptr %p, align 512'
-    "#]]);
-    check_body("%x = load i1024, ptr %p", expect![[r#"
+    "#]],
+    );
+    check_body(
+        "%x = load i1024, ptr %p",
+        expect![[r#"
         function 'f': a vector or integer too wide in '%x = load i1024, ptr %p, align 4'
-    "#]]);
-    check_body("%x = load x86_fp80, ptr %p", expect![[r#"
+    "#]],
+    );
+    check_body(
+        "%x = load x86_fp80, ptr %p",
+        expect![[r#"
         function 'f': a vector or integer too wide in '%x = load x86_fp80, ptr %p, align 16'
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
 fn declarations() {
-    check("declare void @puts(ptr)", expect![[r#"
+    check(
+        "declare void @puts(ptr)",
+        expect![[r#"
         declaration 'puts': nothing defines this function; AIR knows air.* and llvm.* only
-    "#]]);
-    check("declare float @air.frobnicate.f32(float)", expect![[r#"
+    "#]],
+    );
+    check(
+        "declare float @air.frobnicate.f32(float)",
+        expect![[r#"
         declaration 'air.frobnicate.f32': no such function in AIR as far as this program knows it
-    "#]]);
-    check("declare float @air.exp.f32(float, float)", expect![[r#"
+    "#]],
+    );
+    check(
+        "declare float @air.exp.f32(float, float)",
+        expect![[r#"
         declaration 'air.exp.f32': has type float (float, float), expected float (float)
-    "#]]);
-    check("declare <2 x half> @air.fmin.v2f16(<2 x half>, half)", expect![[r#"
+    "#]],
+    );
+    check(
+        "declare <2 x half> @air.fmin.v2f16(<2 x half>, half)",
+        expect![[r#"
         declaration 'air.fmin.v2f16': has type <2 x half> (<2 x half>, half), expected <2 x half> (<2 x half>, <2 x half>)
-    "#]]);
-    check("declare void @air.simdgroup_matrix_8x8_store.v64f32.p1f32(<64 x float>)", expect![[r#"
+    "#]],
+    );
+    check(
+        "declare void @air.simdgroup_matrix_8x8_store.v64f32.p1f32(<64 x float>)",
+        expect![[r#"
         declaration 'air.simdgroup_matrix_8x8_store.v64f32.p1f32': has type void (<64 x float>), expected void (<64 x float>, ptr addrspace(1), i64, <2 x i64>, i1) or void (<64 x float>, ptr addrspace(1), <2 x i64>, <2 x i64>, <2 x i64>)
-    "#]]);
-    check("declare void @llvm.trap()", expect![[r#"
+    "#]],
+    );
+    check(
+        "declare void @llvm.trap()",
+        expect![[r#"
         declaration 'llvm.trap': this intrinsic of LLVM has no place in AIR
-    "#]]);
-    check("declare ptr @llvm.returnaddress(i32)", expect![[r#"
+    "#]],
+    );
+    check(
+        "declare ptr @llvm.returnaddress(i32)",
+        expect![[r#"
         declaration 'llvm.returnaddress': this intrinsic of LLVM has no place in AIR
-    "#]]);
-    check("declare void @llvm.nosuch(i32)", expect![[r#"
+    "#]],
+    );
+    check(
+        "declare void @llvm.nosuch(i32)",
+        expect![[r#"
         declaration 'llvm.nosuch': this intrinsic of LLVM has no place in AIR
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
 fn recursion() {
-    check("define void @f() {\n call void @f()\n ret void\n}", expect![[r#"
+    check(
+        "define void @f() {\n call void @f()\n ret void\n}",
+        expect![[r#"
         function 'f' calls itself: 'f' calls 'f'
-    "#]]);
+    "#]],
+    );
     check(
         "define void @f() {\n call void @g()\n ret void\n}
          define void @g() {\n call void @h()\n ret void\n}
@@ -238,15 +329,21 @@ fn recursion() {
             function 'g' calls itself: 'g' calls 'h' calls 'g'
         "#]],
     );
-    check_body("store ptr @f, ptr %p", expect![[r#"
+    check_body(
+        "store ptr @f, ptr %p",
+        expect![[r#"
         function 'f' calls itself: 'f' calls 'f'
-    "#]]);
+    "#]],
+    );
     let chain: String = (0..600)
         .map(|index| format!("define void @f{index}() {{\n call void @f{}()\n ret void\n}}\n", index + 1))
         .collect();
-    check(&format!("{chain}define void @f600() {{\n ret void\n}}"), expect![[r#"
+    check(
+        &format!("{chain}define void @f600() {{\n ret void\n}}"),
+        expect![[r#"
         calls below function 'f0': 513, at most 512 allowed
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
