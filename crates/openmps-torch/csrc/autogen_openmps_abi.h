@@ -35,60 +35,6 @@ typedef void (*OpenmpsLogSink)(const char* text, uint64_t size_bytes);
 // The call succeeded, and the message is a warning for the user.
 #define OPENMPS_WARNING 8
 
-// profile.rs
-
-// Constructs the profiler, so that a bad mask in the environment is reported.
-OpenmpsStatus openmps_profile_initialize(void);
-
-// Starts a trace; `mode` has words `interval` and `event`, separated by commas.
-OpenmpsStatus openmps_profile_start(const char* mode, bool wait_until_completed);
-
-// Stops a trace, if one runs.
-OpenmpsStatus openmps_profile_stop(void);
-
-// random.rs
-
-// settings.rs
-// Ops that the MPS backend lacks raise.
-#define OPENMPS_FALLBACK_OFF 0
-// Ops that the MPS backend lacks run on the CPU with a warning.
-#define OPENMPS_FALLBACK_ON 1
-
-// What `PYTORCH_ENABLE_MPS_FALLBACK` asks for; a text that is no integer is a `ValueError`.
-OpenmpsStatus openmps_settings_fallback(uint32_t* fallback);
-
-// What to warn the user about, from index 0 on; null past the last one. Lives as long as the process.
-const char* openmps_settings_warning(uint32_t index);
-
-// stream.rs
-
-// The current stream of this thread.
-uint32_t openmps_stream_current(void);
-
-// Makes a stream current for this thread.
-OpenmpsStatus openmps_stream_set_current(uint32_t stream);
-
-// The next stream of the pool.
-uint32_t openmps_stream_from_pool(void);
-
-// Starts what was encoded.
-OpenmpsStatus openmps_stream_commit(uint32_t stream);
-
-// Waits for a stream and reports its deferred error.
-OpenmpsStatus openmps_stream_synchronize(uint32_t stream);
-
-// Waits for a stream; a deferred error stays where it is.
-OpenmpsStatus openmps_stream_wait_idle(uint32_t stream);
-
-// Whether a stream has nothing left to run.
-OpenmpsStatus openmps_stream_is_idle(uint32_t stream, bool* is_idle);
-
-// Waits for all streams and reports a deferred error.
-OpenmpsStatus openmps_synchronize_all(void);
-
-// Whether any stream may still run something: one relaxed load.
-bool openmps_any_pending(void);
-
 // device.rs
 
 // The device's name. Lives as long as the process.
@@ -271,6 +217,112 @@ OpenmpsStatus openmps_empty_cache(void);
 
 // Sets the hard limit as a multiple of the recommended maximum; 0 means none.
 OpenmpsStatus openmps_set_high_watermark_ratio(double ratio);
+
+// profile.rs
+
+// Constructs the profiler, so that a bad mask in the environment is reported.
+OpenmpsStatus openmps_profile_initialize(void);
+
+// Starts a trace; `mode` has words `interval` and `event`, separated by commas.
+OpenmpsStatus openmps_profile_start(const char* mode, bool wait_until_completed);
+
+// Stops a trace, if one runs.
+OpenmpsStatus openmps_profile_stop(void);
+
+// random.rs
+// Uniform in `[a, b)`.
+#define OPENMPS_POINTWISE_UNIFORM 0
+// Normal with mean `a` and standard deviation `b`.
+#define OPENMPS_POINTWISE_NORMAL 1
+// The exponential of a normal value with mean `a` and standard deviation `b`.
+#define OPENMPS_POINTWISE_LOG_NORMAL 2
+// Exponential with rate `a`.
+#define OPENMPS_POINTWISE_EXPONENTIAL 3
+// Cauchy with median `a` and scale `b`.
+#define OPENMPS_POINTWISE_CAUCHY 4
+// Trials up to the first success of probability `a`.
+#define OPENMPS_POINTWISE_GEOMETRIC 5
+// 1 with probability `a`, else 0.
+#define OPENMPS_POINTWISE_BERNOULLI 6
+// Gamma values of the shapes in `first`.
+#define OPENMPS_COUNTED_GAMMA 0
+// Rows of gamma values of the shapes in `first`, each divided by its sum.
+#define OPENMPS_COUNTED_DIRICHLET 1
+// Poisson counts of the means in `first`.
+#define OPENMPS_COUNTED_POISSON 2
+// Successes in the trials of `first` with the probabilities in `second`.
+#define OPENMPS_COUNTED_BINOMIAL 3
+
+// Contiguous elements of one `c10::ScalarType`.
+typedef struct OpenmpsElements {
+  uint64_t address;
+  uint64_t count;
+  uint32_t scalar_type;
+  uint32_t padding;
+} OpenmpsElements;
+
+// Fills `out` from one of the distributions `OPENMPS_POINTWISE_*` with parameters `a` and `b`.
+OpenmpsStatus openmps_random_pointwise(const OpenmpsGenerator* generator, uint32_t distribution, const OpenmpsElements* out, double a, double b);
+
+// Fills `out` with `base` plus a value below `range`, or any value of the width when `range` is 0.
+OpenmpsStatus openmps_random_int(const OpenmpsGenerator* generator, const OpenmpsElements* out, int64_t base, uint64_t range);
+
+// Fills `out` with 1 where a uniform value is below the probability in `p`, else 0.
+OpenmpsStatus openmps_random_bernoulli_tensor(const OpenmpsGenerator* generator, const OpenmpsElements* out, const OpenmpsElements* p);
+
+// Keeps elements of `input` with probability 1 - `p`, scaled; `mask` says which.
+OpenmpsStatus openmps_random_dropout(const OpenmpsGenerator* generator, const OpenmpsElements* out, const OpenmpsElements* mask, const OpenmpsElements* input, double p);
+
+// Fills `out` from one of the distributions `OPENMPS_COUNTED_*`. `second` is read for binomial only; `row` is the length
+// of a row for Dirichlet only.
+OpenmpsStatus openmps_random_counted(const OpenmpsGenerator* generator, uint32_t distribution, const OpenmpsElements* out, const OpenmpsElements* first, const OpenmpsElements* second, uint64_t row);
+
+// Fills `out` with the numbers below its count in random order.
+OpenmpsStatus openmps_random_permutation(const OpenmpsGenerator* generator, const OpenmpsElements* out);
+
+// Draws `samples` categories with replacement for each of the `rows` rows of `weights`.
+OpenmpsStatus openmps_random_multinomial(const OpenmpsGenerator* generator, const OpenmpsElements* out, const OpenmpsElements* weights, uint64_t rows, uint64_t samples);
+
+// settings.rs
+// Ops that the MPS backend lacks raise.
+#define OPENMPS_FALLBACK_OFF 0
+// Ops that the MPS backend lacks run on the CPU with a warning.
+#define OPENMPS_FALLBACK_ON 1
+
+// What `PYTORCH_ENABLE_MPS_FALLBACK` asks for; a text that is no integer is a `ValueError`.
+OpenmpsStatus openmps_settings_fallback(uint32_t* fallback);
+
+// What to warn the user about, from index 0 on; null past the last one. Lives as long as the process.
+const char* openmps_settings_warning(uint32_t index);
+
+// stream.rs
+
+// The current stream of this thread.
+uint32_t openmps_stream_current(void);
+
+// Makes a stream current for this thread.
+OpenmpsStatus openmps_stream_set_current(uint32_t stream);
+
+// The next stream of the pool.
+uint32_t openmps_stream_from_pool(void);
+
+// Starts what was encoded.
+OpenmpsStatus openmps_stream_commit(uint32_t stream);
+
+// Waits for a stream and reports its deferred error.
+OpenmpsStatus openmps_stream_synchronize(uint32_t stream);
+
+// Waits for a stream; a deferred error stays where it is.
+OpenmpsStatus openmps_stream_wait_idle(uint32_t stream);
+
+// Whether a stream has nothing left to run.
+OpenmpsStatus openmps_stream_is_idle(uint32_t stream, bool* is_idle);
+
+// Waits for all streams and reports a deferred error.
+OpenmpsStatus openmps_synchronize_all(void);
+
+// Whether any stream may still run something: one relaxed load.
+bool openmps_any_pending(void);
 
 #ifdef __cplusplus
 } // extern "C"

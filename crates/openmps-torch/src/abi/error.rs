@@ -6,6 +6,7 @@ use std::ffi::{CString, c_char};
 use openmps::StreamError;
 use openmps::event::EventError;
 use openmps::generator::GeneratorError;
+use openmps::generator::distributions::DistributionError;
 use openmps::memory::MemoryError;
 use openmps::profile::ProfileError;
 use thiserror::Error;
@@ -51,6 +52,9 @@ pub enum AbiError {
     /// From a generator.
     #[error(transparent)]
     Generator(#[from] GeneratorError),
+    /// From a distribution.
+    #[error(transparent)]
+    Distribution(#[from] DistributionError),
     /// From the profiler.
     #[error(transparent)]
     Profile(#[from] ProfileError),
@@ -62,7 +66,9 @@ impl AbiError {
             Self::Fallback(_) => status::VALUE_ERROR,
             Self::Warning(_) => status::WARNING,
             Self::Panic(_) => status::PANIC,
-            Self::Null(_) | Self::Value { .. } | Self::Generator(_) | Self::Profile(_) => status::RUNTIME_ERROR,
+            Self::Null(_) | Self::Value { .. } | Self::Generator(_) | Self::Distribution(_) | Self::Profile(_) => {
+                status::RUNTIME_ERROR
+            }
             Self::Memory(MemoryError::Stream(error)) | Self::Event(EventError::Stream(error)) | Self::Stream(error) => {
                 stream_status(error)
             }
