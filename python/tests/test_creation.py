@@ -11,6 +11,7 @@ DTYPES = [
 
 
 @pytest.mark.parametrize("dtype", [*DTYPES, torch.complex32, torch.float8_e4m3fn], ids=str)
+@pytest.mark.filterwarnings("ignore:ComplexHalf support is experimental")
 def test_empty_and_zeros(dtype):
     tensor = torch.empty(3, 5, dtype=dtype, device="mps")
     assert (tensor.dtype, tensor.shape, tensor.stride(), tensor.device.type) == (dtype, (3, 5), (5, 1), "mps")

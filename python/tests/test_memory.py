@@ -122,7 +122,7 @@ def test_pinned_host_memory():
     assert not torch.empty(1000).is_pinned()
     pinned.copy_(torch.arange(1000.0))
     assert torch.equal(pinned.to("mps", non_blocking=True).cpu(), torch.arange(1000.0))
-    with pytest.raises(RuntimeError, match="cannot pin 'torch.mps.FloatTensor' only dense CPU tensors can be pinned"):
+    with pytest.raises(RuntimeError, match="cannot pin 'MPSFloatType' only dense CPU tensors can be pinned"):
         torch.ones(2, device="mps").pin_memory()
 
 

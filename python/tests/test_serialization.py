@@ -78,8 +78,8 @@ def test_storage_moves():
     assert device.cpu().tolist() == host.tolist()
     tensor = torch.empty(0, device="mps").set_(device, 0, (4,))
     tensor[0] = 5
-    assert torch.equal(device.cpu().tolist() and tensor.cpu(), torch.tensor([5.0, 1, 2, 3]))
-    assert tensor.storage().device.type == "mps"
+    assert torch.equal(tensor.cpu(), torch.tensor([5.0, 1, 2, 3]))
+    assert tensor.untyped_storage().data_ptr() == device.data_ptr()
 
 
 def test_host_alias_is_the_same_memory():
