@@ -40,6 +40,8 @@ pub struct Settings {
     pub capture_enabled: bool,
     /// `OPENMPS_ACTIVATE`.
     pub activate: Activation,
+    /// `OPENMPS_MULTITHREADED_BACKWARD`: the package leaves PyTorch's worker thread for backward passes.
+    pub multithreaded_backward: bool,
     /// `OPENMPS_DEBUG`.
     pub debug: DebugWords,
     /// `OPENMPS_CACHE_DIR`: folder of the compiled-code cache.
@@ -122,6 +124,7 @@ impl Default for Settings {
             enable_fallback: Fallback::Off,
             capture_enabled: false,
             activate: Activation::WhenUnclaimed,
+            multithreaded_backward: false,
             debug: DebugWords::default(),
             cache_dir: None,
             compiler: None,

@@ -46,7 +46,7 @@ pub fn markdown() -> String {
 const MASK: &str = "integer as C's `strtol` base 0 reads it; no number is 0";
 const RATIO: &str = "number as C's `strtod` reads it; no number is 0";
 
-static TABLE: [Setting; 16] = [
+static TABLE: [Setting; 17] = [
     Setting {
         name: "PYTORCH_DEBUG_MPS_ALLOCATOR",
         kind: MASK,
@@ -151,6 +151,15 @@ static TABLE: [Setting; 16] = [
         range: "`0`, `1`; anything else warns and is ignored",
         doc: "1 takes the MPS device even where another accelerator works; 0 never takes it.",
         apply: activate,
+    },
+    Setting {
+        name: "OPENMPS_MULTITHREADED_BACKWARD",
+        kind: "switch: on when exactly `1`",
+        unit: "",
+        default: "off",
+        range: "any text",
+        doc: "Leaves PyTorch's worker thread for backward passes; otherwise they run on the calling thread.",
+        apply: |settings, value| settings.multithreaded_backward = value == "1",
     },
     Setting {
         name: "OPENMPS_DEBUG",

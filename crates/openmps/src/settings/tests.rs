@@ -91,6 +91,8 @@ fn metal_version_takes_three_spellings() {
 fn our_own_words_are_checked() {
     assert_eq!(with(&[("OPENMPS_ACTIVATE", "1")]).activate, Activation::Always);
     assert_eq!(with(&[("OPENMPS_ACTIVATE", "0")]).activate, Activation::Never);
+    assert!(with(&[("OPENMPS_MULTITHREADED_BACKWARD", "1")]).multithreaded_backward);
+    assert!(!with(&[("OPENMPS_MULTITHREADED_BACKWARD", "yes")]).multithreaded_backward);
     let settings = with(&[
         ("OPENMPS_ACTIVATE", "yes"),
         ("OPENMPS_DEBUG", "serial, trash,loud"),
