@@ -278,7 +278,7 @@ impl EventPool {
         event.recorded = true;
         let signal = Signal { id, shared: Arc::clone(&event.shared), count: event.count, timing: event.timing };
         // Under the lock: signals of one event enter the stream in the order of their counts.
-        stream.encode(Command::signal(signal));
+        stream.encode_without_limit(Command::signal(signal));
         Ok(())
     }
 

@@ -53,3 +53,7 @@ pub const RECOMMENDED_MAX_PERCENT: u64 = 75;
 /// The operating system version that the device announces: the newest whose default language is Metal 3.2, without the
 /// cooperative-tensor kernels of macOS 26.
 pub const ANNOUNCED_OS: (u32, u32) = (15, 2);
+
+/// Commands that one stream holds before encoding waits for half of them: Metal's command queues make callers wait as well.
+/// A command takes a few hundred bytes.
+pub const STREAM_COMMANDS_MAX: u64 = 16_384;

@@ -22,6 +22,7 @@ use queue::Queue;
 pub(crate) use queue::spin_until;
 pub use retained::Retained;
 
+use crate::limits::STREAM_COMMANDS_MAX;
 pub use crate::stream_id::StreamId;
 
 /// Streams in the pool, ids 1 to 32.
@@ -97,8 +98,19 @@ impl Stream {
         &QUEUES[self.id.0 as usize]
     }
 
-    /// Appends `command` and returns its position. Returns at once; the stream's worker runs the command.
+    /// Appends `command` and returns its position. Returns at once, unless [`STREAM_COMMANDS_MAX`] commands are waiting
+    /// already; the stream's worker runs the command.
     pub fn encode(self, command: Command) -> u64 {
+        let position = self.encode_without_limit(command);
+        let queue = self.queue();
+        if queue.pending() > STREAM_COMMANDS_MAX {
+            queue.wait(position - STREAM_COMMANDS_MAX / 2);
+        }
+        position
+    }
+
+    /// As [`encode`](Self::encode), but never waits: for callers that hold a lock.
+    pub(crate) fn encode_without_limit(self, command: Command) -> u64 {
         fork::install_handlers();
         self.queue().push(command)
     }

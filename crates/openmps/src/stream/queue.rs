@@ -102,8 +102,13 @@ impl Queue {
         self.completed.load(Ordering::Acquire) >= position
     }
 
+    /// Commands encoded and not finished.
+    pub(super) fn pending(&self) -> u64 {
+        self.pending.load(Ordering::Acquire)
+    }
+
     pub(super) fn is_idle(&self) -> bool {
-        self.pending.load(Ordering::Acquire) == 0
+        self.pending() == 0
     }
 
     /// Appends `command` and returns its position.

@@ -104,6 +104,24 @@ fn commands_run_in_order_with_many_encoders() {
 }
 
 #[test]
+fn encoding_waits_when_too_much_is_queued() {
+    let stream = own_stream(29);
+    let (open, command) = gate();
+    stream.encode(command);
+    let nothing = || Command::host("nothing", || Ok(()));
+    (1..STREAM_COMMANDS_MAX).for_each(|_| drop(stream.encode(nothing())));
+    let opener = thread::spawn(move || {
+        thread::sleep(Duration::from_millis(5));
+        drop(open);
+    });
+    let position = stream.encode(nothing());
+    assert_eq!(position, STREAM_COMMANDS_MAX + 1);
+    assert!(stream.reached(STREAM_COMMANDS_MAX / 2));
+    opener.join().unwrap();
+    stream.synchronize().unwrap();
+}
+
+#[test]
 fn every_synchronize_sees_what_was_encoded_before() {
     let stream = own_stream(6);
     let counter = Arc::new(AtomicU64::new(0));
