@@ -93,7 +93,7 @@ pub(crate) const INFO_WORDS: usize = 10;
 impl KernelInfo {
     /// The words as the object stores them.
     #[must_use]
-    #[cfg_attr(not(feature = "codegen"), expect(dead_code, reason = "the writing side"))]
+    #[cfg(any(feature = "codegen", test))]
     pub(crate) fn to_words(self) -> [u32; INFO_WORDS] {
         let [a, b, c, d] = self.used_arguments;
         let memory = self.threadgroup_memory_bytes;

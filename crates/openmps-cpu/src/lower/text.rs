@@ -169,11 +169,6 @@ impl Body {
         self.value(ty, format_args!("call {ty} @{name}({})", list(arguments)))
     }
 
-    /// A call without a result.
-    pub(crate) fn call_void(&mut self, name: &str, arguments: &[&Value]) {
-        self.line(format_args!("call void @{name}({})", list(arguments)));
-    }
-
     /// Lane `index` of a vector; a scalar itself.
     pub(crate) fn extract(&mut self, vector: &Value, index: u32) -> Value {
         if vector.ty.lanes == 1 {

@@ -11,10 +11,11 @@ mod sites;
 mod threadgroup;
 
 use openmps_engine::{EngineError, EngineOptions, KernelSignature, VerifiedAir};
-use openmps_llvm::{CodeGenLevel, Context, Module, PassOptions, TargetMachine};
+use openmps_llvm::{CodeGenLevel, Context, Function, Module, PassOptions, TargetMachine};
 
 use crate::abi::{KERNEL_SYMBOL, Mode};
 use crate::engine::CodeGenerator;
+use crate::jit::symbols;
 use crate::lower;
 use dump::Dump;
 
@@ -63,9 +64,27 @@ fn build(
     module.verify().map_err(internal)?;
     optimize(module, machine)?;
     dump.after("optimize", module)?;
+    check_calls(module, signature)?;
     facts::store(module, machine, facts, signature)?;
     let object = machine.emit_object(module).map_err(internal)?;
     Ok(object.as_bytes().to_vec())
+}
+
+/// Refuses calls of functions that the loader would not find.
+fn check_calls(module: &Module<'_>, signature: &KernelSignature) -> Result<(), EngineError> {
+    let is_missing = |function: &Function<'_>| {
+        function.is_declaration()
+            && !function.is_llvm_intrinsic()
+            && !function.as_value().is_unused()
+            && symbols::resolve(&function.name()).is_none()
+    };
+    match module.functions().into_iter().find(is_missing) {
+        None => Ok(()),
+        Some(function) => {
+            let (kernel, name) = (&signature.name, function.name());
+            Err(EngineError::Unsupported(format!("kernel '{kernel}': it calls '{name}', which nothing defines")))
+        }
+    }
 }
 
 /// Links bodies of all called `air.*` functions into the module.

@@ -33,7 +33,7 @@ define void @k(ptr addrspace(1) %out) {
     let error = message(try_compile(text, &[buffer(0)]));
     assert_eq!(error, "kernel 'k': air.frobnicate.f32 of type float (float) has no lowering");
     let text = text.replace("air.frobnicate.f32", "surprise");
-    assert_eq!(message(try_compile(&text, &[buffer(0)])), "kernel 'k': object: undefined symbol 'surprise'");
+    assert_eq!(message(try_compile(&text, &[buffer(0)])), "kernel 'k': it calls 'surprise', which nothing defines");
 }
 
 #[test]
