@@ -109,7 +109,9 @@ fn encoding_waits_when_too_much_is_queued() {
     let (open, command) = gate();
     stream.encode(command);
     let nothing = || Command::host("nothing", || Ok(()));
-    (1..STREAM_COMMANDS_MAX).for_each(|_| drop(stream.encode(nothing())));
+    for _ in 1..STREAM_COMMANDS_MAX {
+        stream.encode(nothing());
+    }
     let opener = thread::spawn(move || {
         thread::sleep(Duration::from_millis(5));
         drop(open);
