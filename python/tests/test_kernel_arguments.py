@@ -154,13 +154,11 @@ def test_a_tensor_freed_while_queued_stays_alive(probe):
     assert out.tolist() == [5.0] * 50
 
 
-def test_empty_tensors_bind_nothing():
-    lib = compile_shader("""
-        kernel void is_null(device bool* out, device float* x) { out[0] = x == nullptr; }
-    """)
-    out = torch.zeros(1, dtype=torch.bool, device="mps")
-    lib.is_null(out, torch.empty(0, device="mps"), threads=1)
-    assert out.item() is True
+def test_empty_tensors_are_taken():
+    lib = compile_shader("kernel void f(device int* out, device int* x, constant int& n) { out[0] = n > 0 ? x[0] : -1; }")
+    out = torch.zeros(1, dtype=torch.int32, device="mps")
+    lib.f(out, torch.empty(0, dtype=torch.int32, device="mps"), 0, threads=1)
+    assert out.item() == -1
 
 
 _POSITIONS = """

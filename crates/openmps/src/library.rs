@@ -127,7 +127,6 @@ impl Library {
         source: &str,
         options: &CompileOptions,
     ) -> Result<Self, LibraryError> {
-        check_ascii(source)?;
         let compiled = compiler.compile_source(source, options)?;
         let inner = Inner { compiled, engine, pipelines: Mutex::default() };
         Ok(Self { inner: Arc::new(inner) })
@@ -174,17 +173,6 @@ impl Inner {
             EngineError::Unsupported(reason) | EngineError::Internal(reason) => LibraryError::Pipeline(reason),
         })
     }
-}
-
-/// PyTorch hands the source to Metal as ASCII, which other text is not.
-fn check_ascii(source: &str) -> Result<(), LibraryError> {
-    for (line, text) in (1..).zip(source.split('\n')) {
-        if let Some(column) = text.chars().position(|character| !character.is_ascii()) {
-            let column = column + 1;
-            return Err(LibraryError::Create(format!("source is not ASCII text (line {line}, column {column})")));
-        }
-    }
-    Ok(())
 }
 
 #[cfg(test)]

@@ -156,14 +156,8 @@ def test_syntax_errors_name_line_and_column():
     assert caught.value.msg.startswith("program_source:1:")
 
 
-@pytest.mark.parametrize("source", ["\u00b5", "// caf\u00e9\n" + _SOURCE])
-def test_source_must_be_ascii(source):
-    text = _text(RuntimeError, lambda: torch.mps.compile_shader(source))
-    assert text.startswith("Failed to create metal library, error: the source must be ASCII text, but line 1 has ")
-
-
 def test_nonsense_sources():
-    for source in ("}{", "#error stop", "kernel", "\x00", "#include <no/such/header.h>"):
+    for source in ("}{", "#error stop", "kernel", "\u00b5", "#include <no/such/header.h>"):
         with pytest.raises(SyntaxError):
             torch.mps.compile_shader(source)
 
@@ -177,8 +171,9 @@ def test_source_must_be_text():
 
 def test_load_metallib(tmp_path):
     load = torch.mps.load_metallib
+    no_library = 'not a Metal library: it begins with "{}", expected "MTLB"'
     assert _text(RuntimeError, lambda: load(b"PK\x03\x04rest")) == (
-        r"""Failed to load metallib: not a Metal library: it begins with "PK\x03\x04", expected "MTLB\""""
+        "Failed to load metallib: " + no_library.format(r"PK\x03\x04")
     )
     assert _text(RuntimeError, lambda: load(bytearray())) == "Failed to load metallib: the file is empty"
     assert _text(RuntimeError, lambda: load(b"MTLB" + bytes(100))).startswith("Failed to load metallib: ")
@@ -188,7 +183,7 @@ def test_load_metallib(tmp_path):
     )
     (tmp_path / "x.metallib").write_bytes(b"no")
     assert _text(RuntimeError, lambda: load(str(tmp_path / "x.metallib"))) == (
-        f"""Failed to load metallib from '{tmp_path / "x.metallib"}': not a Metal library: it begins with "no", expected "MTLB\""""
+        f"Failed to load metallib from '{tmp_path / 'x.metallib'}': " + no_library.format("no")
     )
     assert _text(TypeError, lambda: load(3)) == "expected bytes or path, got int"
 
