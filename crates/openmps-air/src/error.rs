@@ -67,6 +67,14 @@ pub enum Error {
         /// What is wrong.
         what: String,
     },
+    /// A function that AIR never has.
+    #[error("function '{name}': {what}")]
+    Function {
+        /// Its name.
+        name: String,
+        /// What is wrong.
+        what: String,
+    },
     /// An instruction that AIR never has.
     #[error("function '{function}': {what} in {instruction}")]
     Instruction {

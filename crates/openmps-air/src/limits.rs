@@ -12,6 +12,8 @@ pub const ALLOCA_BYTES_MAX: u64 = 1 << 20;
 pub const GLOBAL_BYTES_MAX: u64 = 64 << 20;
 /// Most lanes of a vector: AIR writes an 8x8 matrix as 64 lanes.
 pub const VECTOR_LANES_MAX: u32 = 64;
+/// Largest value that one instruction handles, in bytes: code generation unrolls arrays and structs. A matrix has 256.
+pub const VALUE_BYTES_MAX: u64 = 64 << 10;
 /// Widest integer in bits: LLVM's optimiser makes i128 products of 64-bit numbers.
 pub const INTEGER_BITS_MAX: u32 = 128;
 /// Deepest chain of calls, so that engines may recurse over it.

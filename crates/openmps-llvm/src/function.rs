@@ -1,9 +1,10 @@
 //! Functions: parameters, blocks, linkage.
 
 use llvm_sys::core::{
-    LLVMAppendBasicBlockInContext, LLVMCountParams, LLVMGetFirstBasicBlock, LLVMGetFunctionCallConv,
+    LLVMAppendBasicBlockInContext, LLVMCountParams, LLVMGetFirstBasicBlock, LLVMGetFunctionCallConv, LLVMGetGC,
     LLVMGetIntrinsicID, LLVMGetLinkage, LLVMGetNextBasicBlock, LLVMGetParam, LLVMGetSection, LLVMGetTypeContext,
-    LLVMGlobalGetValueType, LLVMIsDeclaration, LLVMSetFunctionCallConv, LLVMSetLinkage, LLVMSetSection, LLVMTypeOf,
+    LLVMGlobalGetValueType, LLVMHasPrefixData, LLVMHasPrologueData, LLVMIsDeclaration, LLVMSetFunctionCallConv,
+    LLVMSetLinkage, LLVMSetSection, LLVMTypeOf,
 };
 use llvm_sys::{LLVMLinkage, LLVMValue};
 
@@ -186,6 +187,27 @@ impl<'m> Function<'m> {
     pub fn set_call_convention(self, convention: u32) {
         // SAFETY: live by the invariant of `Function`.
         unsafe { LLVMSetFunctionCallConv(self.raw(), convention) }
+    }
+
+    /// The name of its garbage collector.
+    #[must_use]
+    pub fn garbage_collector(self) -> Option<String> {
+        // SAFETY: live by the invariant of `Function`.
+        let name = unsafe { LLVMGetGC(self.raw()) };
+        if name.is_null() {
+            return None;
+        }
+        // SAFETY: LLVM returns null-terminated text that the function keeps.
+        Some(unsafe { std::ffi::CStr::from_ptr(name) }.to_string_lossy().into_owned())
+    }
+
+    /// Whether data stands before its code or at the start of it.
+    #[must_use]
+    pub fn has_data(self) -> bool {
+        // SAFETY: live by the invariant of `Function`.
+        let prefix = unsafe { LLVMHasPrefixData(self.raw()) != 0 };
+        // SAFETY: live by the invariant of `Function`.
+        prefix || unsafe { LLVMHasPrologueData(self.raw()) != 0 }
     }
 
     /// Its section; empty where none is set.

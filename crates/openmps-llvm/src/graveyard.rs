@@ -23,11 +23,8 @@ pub(crate) struct Graveyard {
 }
 
 impl Graveyard {
-    /// Unlinks `instruction`, which nothing uses any more. Once unlinked, it stays as it is.
+    /// Unlinks `instruction`, which is in a block and which nothing uses any more.
     pub(crate) fn unlink(&mut self, context: &Context, instruction: Instruction<'_>) {
-        if instruction.block().is_none() {
-            return;
-        }
         for index in 0..instruction.operand_count() {
             let ty = instruction.operand(index).ty();
             let substitute = match ty.kind() {

@@ -4,7 +4,7 @@
 //! Guarantees: every handle borrows the [`Module`] or [`Context`] that keeps it alive; every string that LLVM allocates is
 //! freed by a type; diagnostics are returned, never printed. Left out: type checking of what a [`Builder`] is asked to
 //! build. Operands of the wrong type make IR that [`Module::verify`] reports, or abort inside LLVM; both are bugs of the caller.
-//! LLVM also aborts on some malformed bitcode, so whoever parses untrusted bytes does it in a process that may die.
+//! So is mixing handles of different contexts. LLVM also aborts on some malformed bitcode, so whoever parses untrusted bytes does it in a process that may die.
 //!
 //! Dependencies: `llvm-sys` declares LLVM-C, `libc` its C types, `thiserror` writes the error texts.
 

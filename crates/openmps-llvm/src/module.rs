@@ -10,11 +10,11 @@ use llvm_sys::bit_writer::LLVMWriteBitcodeToMemoryBuffer;
 use llvm_sys::core::{
     LLVMAddFunction, LLVMAddGlobalInAddressSpace, LLVMAddNamedMetadataOperand, LLVMCloneModule, LLVMDeleteFunction,
     LLVMDeleteGlobal, LLVMDisposeModule, LLVMGetDataLayoutStr, LLVMGetFirstFunction, LLVMGetFirstGlobal,
-    LLVMGetFirstGlobalAlias, LLVMGetFirstGlobalIFunc, LLVMGetIntrinsicDeclaration, LLVMGetModuleInlineAsm,
-    LLVMGetNamedFunctionWithLength, LLVMGetNamedGlobalWithLength, LLVMGetNamedMetadataNumOperands,
-    LLVMGetNamedMetadataOperands, LLVMGetNextFunction, LLVMGetNextGlobal, LLVMGetNextGlobalAlias,
-    LLVMGetNextGlobalIFunc, LLVMGetTarget, LLVMLookupIntrinsicID, LLVMPrintModuleToString, LLVMSetDataLayout,
-    LLVMSetTarget,
+    LLVMGetFirstGlobalAlias, LLVMGetFirstGlobalIFunc, LLVMGetGlobalParent, LLVMGetIntrinsicDeclaration,
+    LLVMGetModuleInlineAsm, LLVMGetNamedFunctionWithLength, LLVMGetNamedGlobalWithLength,
+    LLVMGetNamedMetadataNumOperands, LLVMGetNamedMetadataOperands, LLVMGetNextFunction, LLVMGetNextGlobal,
+    LLVMGetNextGlobalAlias, LLVMGetNextGlobalIFunc, LLVMGetTarget, LLVMLookupIntrinsicID, LLVMPrintModuleToString,
+    LLVMSetDataLayout, LLVMSetTarget,
 };
 use llvm_sys::linker::LLVMLinkModules2;
 use llvm_sys::target::{
@@ -91,11 +91,15 @@ impl<'ctx> Module<'ctx> {
         ObjectCode::take(unsafe { LLVMWriteBitcodeToMemoryBuffer(self.raw()) })
     }
 
-    /// Moves everything of `other` into this module.
+    /// Moves everything of `other`, of the same context, into this module.
     ///
     /// # Errors
     /// [`Error::Link`], for instance when both define a symbol.
+    ///
+    /// # Panics
+    /// When the contexts differ.
     pub fn link(&mut self, other: Module<'ctx>) -> Result<(), Error> {
+        assert!(std::ptr::eq(self.context, other.context), "modules of one context are linked");
         self.bury();
         self.context.log().take_errors();
         let other = other.into_raw();
@@ -350,7 +354,14 @@ impl<'ctx> Module<'ctx> {
 
     /// Takes `instruction` out of its block. Its operands are released; what still uses it uses `poison`. The memory is freed
     /// later, so copies of the handle stay harmless.
+    ///
+    /// # Panics
+    /// When the instruction is in another module.
     pub fn erase(&self, instruction: Instruction<'_>) {
+        let Some(block) = instruction.block() else { return };
+        // SAFETY: a function of a live block.
+        let owner = unsafe { LLVMGetGlobalParent(block.function().raw()) };
+        assert_eq!(owner, self.raw(), "{instruction} is erased through another module");
         let value = instruction.as_value();
         if !value.is_unused() {
             value.replace_all_uses_with(value.ty().poison());

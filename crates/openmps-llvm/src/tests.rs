@@ -272,3 +272,19 @@ fn objects_are_elf_and_deterministic() {
     let error = TargetMachine::new("no-such-machine", "", "", CodeGenLevel::None).err().unwrap();
     assert!(error.to_string().starts_with("no code for no-such-machine: "), "{error}");
 }
+
+#[test]
+#[should_panic(expected = "modules of one context are linked")]
+fn modules_of_two_contexts_do_not_link() {
+    let (one, two) = (Context::new(), Context::new());
+    let mut module = one.create_module("m");
+    module.link(two.create_module("n")).unwrap();
+}
+
+#[test]
+#[should_panic(expected = "is erased through another module")]
+fn a_module_erases_its_own_instructions() {
+    let context = Context::new();
+    let (one, two) = (context.parse_ir(ADD).unwrap(), context.create_module("n"));
+    two.erase(one.function("add").unwrap().instructions()[0]);
+}

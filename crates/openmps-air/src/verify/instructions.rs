@@ -1,5 +1,6 @@
 //! The instructions of one function.
 
+use openmps_llvm::function::{C_CALL, FAST_CALL};
 use openmps_llvm::{Function, Instruction, Module, Opcode, PlainOp, Type, TypeKind};
 
 use crate::error::{Error, Quotation};
@@ -13,13 +14,13 @@ pub(super) fn check(module: &Module<'_>, function: Function<'_>) -> Result<usize
         what: what.to_owned(),
         instruction: Quotation::new(&instruction),
     };
-    if function.value_type().is_variadic() {
-        return Err(Error::Kernel { kernel: format!("'{name}'"), what: "takes variable arguments".to_owned() });
+    if let Some(what) = function_refusal(function) {
+        return Err(Error::Function { name, what: what.to_owned() });
     }
     let instructions = function.instructions();
     let mut alloca_bytes: u64 = 0;
     for instruction in &instructions {
-        if let Some(what) = refusal(*instruction) {
+        if let Some(what) = refusal(module, *instruction) {
             return Err(place(what, *instruction));
         }
         if instruction.opcode().is(PlainOp::Alloca) {
@@ -35,12 +36,27 @@ pub(super) fn check(module: &Module<'_>, function: Function<'_>) -> Result<usize
     Ok(instructions.len())
 }
 
+/// What is wrong with a function beside its body.
+fn function_refusal(function: Function<'_>) -> Option<&'static str> {
+    if function.value_type().is_variadic() {
+        Some("takes variable arguments")
+    } else if ![C_CALL, FAST_CALL].contains(&function.call_convention()) {
+        Some("has a calling convention other than LLVM's ccc and fastcc")
+    } else if function.garbage_collector().is_some() {
+        Some("has a garbage collector")
+    } else if function.has_data() {
+        Some("has data before or at the start of its code")
+    } else {
+        None
+    }
+}
+
 /// What is wrong with an instruction.
-fn refusal(instruction: Instruction<'_>) -> Option<&'static str> {
+fn refusal(module: &Module<'_>, instruction: Instruction<'_>) -> Option<&'static str> {
     let operands = instruction.operands();
-    if std::iter::once(instruction.ty()).chain(operands.iter().map(|operand| operand.ty())).any(|ty| !type_is_small(ty))
-    {
-        return Some("a vector or integer too wide");
+    let types = std::iter::once(instruction.ty()).chain(operands.iter().map(|operand| operand.ty()));
+    if let Some(what) = types.into_iter().find_map(|ty| type_refusal(module, ty)) {
+        return Some(what);
     }
     let Opcode::Plain(op) = instruction.opcode() else { return None };
     match op {
@@ -91,9 +107,18 @@ fn call_refusal(call: Instruction<'_>) -> Option<&'static str> {
     (Some(function.value_type()) != call.called_type()).then_some("a call with another type than the function's")
 }
 
-fn type_is_small(ty: Type<'_>) -> bool {
-    let scalar_is_small = ty.scalar().int_bits().is_none_or(|bits| bits <= limits::INTEGER_BITS_MAX);
-    ty.kind() != TypeKind::Other && ty.lanes() <= limits::VECTOR_LANES_MAX && scalar_is_small
+fn type_refusal(module: &Module<'_>, ty: Type<'_>) -> Option<&'static str> {
+    if ty.kind() == TypeKind::Other {
+        Some("a type that AIR does not have")
+    } else if ty.lanes() > limits::VECTOR_LANES_MAX {
+        Some("a vector too wide")
+    } else if ty.scalar().int_bits().is_some_and(|bits| bits > limits::INTEGER_BITS_MAX) {
+        Some("an integer too wide")
+    } else if ty.is_sized() && module.size_bytes(ty) > limits::VALUE_BYTES_MAX {
+        Some("a value too large")
+    } else {
+        None
+    }
 }
 
 /// The bytes of an alloca; `None` where the number of elements is not constant.

@@ -204,8 +204,8 @@ fn control_flow_that_air_never_has() {
     check(
         "define void @f(...) {\n ret void\n}",
         expect![[r#"
-        kernel 'f': takes variable arguments
-    "#]],
+            function 'f': takes variable arguments
+        "#]],
     );
     check_body(
         "%x = va_arg ptr %p, i32",
@@ -216,7 +216,41 @@ fn control_flow_that_air_never_has() {
 }
 
 #[test]
+fn functions_that_air_never_has() {
+    check(
+        "define x86_intrcc void @f(ptr byval(i32) %p) {\n ret void\n}",
+        expect![[r#"
+        function 'f': has a calling convention other than LLVM's ccc and fastcc
+    "#]],
+    );
+    check(
+        "define void @f() gc \"statepoint-example\" {\n ret void\n}",
+        expect![[r#"
+        function 'f': has a garbage collector
+    "#]],
+    );
+    check(
+        "define void @f() prologue i8 144 {\n ret void\n}",
+        expect![[r#"
+        function 'f': has data before or at the start of its code
+    "#]],
+    );
+    check(
+        "define void @f() prefix i32 1 {\n ret void\n}",
+        expect![[r#"
+        function 'f': has data before or at the start of its code
+    "#]],
+    );
+}
+
+#[test]
 fn sizes() {
+    check_body(
+        "%x = load [20000 x i32], ptr %p",
+        expect![[r#"
+        function 'f': a value too large in '%x = load [20000 x i32], ptr %p, align 4'
+    "#]],
+    );
     check_body(
         "%x = alloca [2000000 x i8]",
         expect![[r#"
@@ -244,20 +278,20 @@ fn sizes() {
     check_body(
         "%x = load <100 x float>, ptr %p",
         expect![[r#"
-        function 'f': a vector or integer too wide in '%x = load <100 x float>, ptr %p, align 512'
-    "#]],
+            function 'f': a vector too wide in '%x = load <100 x float>, ptr %p, align 512'
+        "#]],
     );
     check_body(
         "%x = load i1024, ptr %p",
         expect![[r#"
-        function 'f': a vector or integer too wide in '%x = load i1024, ptr %p, align 4'
-    "#]],
+            function 'f': an integer too wide in '%x = load i1024, ptr %p, align 4'
+        "#]],
     );
     check_body(
         "%x = load x86_fp80, ptr %p",
         expect![[r#"
-        function 'f': a vector or integer too wide in '%x = load x86_fp80, ptr %p, align 16'
-    "#]],
+            function 'f': a type that AIR does not have in '%x = load x86_fp80, ptr %p, align 16'
+        "#]],
     );
 }
 
