@@ -22,18 +22,20 @@
 // One combination: letters in both alphabets, and the list of components for the constant-evaluation path.
 #define __MSL_SWIZZLE(L, name, alias, ...)                                     \
   __MSL_INLINE constexpr vec<T, L> __get_##name() const {                      \
+    const __vec* v = (const __vec*)this;                                       \
     if (__builtin_is_constant_evaluated()) return vec<T, L>(__VA_ARGS__);      \
-    return vec<T, L>(__v.name, __d::raw_tag());                                \
+    return vec<T, L>(v->__v.name, raw_tag());                                  \
   }                                                                            \
   __declspec(property(get = __get_##name, put = __put_##name)) vec<T, L> name; \
   __declspec(property(get = __get_##name, put = __put_##name)) vec<T, L> alias;
 
-#define __MSL_SWIZZLE2(_, p, p_, q, q_) __MSL_SWIZZLE(2, p##q, p_##q_, p, q)
-#define __MSL_SWIZZLE3(_, p, p_, q, q_, s, s_) __MSL_SWIZZLE(3, p##q##s, p_##q_##s_, p, q, s)
-#define __MSL_SWIZZLE4(_, p, p_, q, q_, s, s_, t, t_) __MSL_SWIZZLE(4, p##q##s##t, p_##q_##s_##t_, p, q, s, t)
+#define __MSL_SWIZZLE2(_, p, p_, q, q_) __MSL_SWIZZLE(2, p##q, p_##q_, v->p, v->q)
+#define __MSL_SWIZZLE3(_, p, p_, q, q_, s, s_) __MSL_SWIZZLE(3, p##q##s, p_##q_##s_, v->p, v->q, v->s)
+#define __MSL_SWIZZLE4(_, p, p_, q, q_, s, s_, t, t_) \
+  __MSL_SWIZZLE(4, p##q##s##t, p_##q_##s_##t_, v->p, v->q, v->s, v->t)
 
 #define __MSL_PUT(L, name) \
-  __MSL_INLINE void __put_##name(vec<T, L> value) { __v.name = value.__v; }
+  __MSL_INLINE void __put_##name(vec<T, L> value) { ((__vec*)this)->__v.name = value.__v; }
 
 #define __MSL_GET_ALL(N)                                                                     \
   __MSL_EACH_a##N(__MSL_GET2_##N, ) __MSL_EACH_a##N(__MSL_GET3_##N, ) __MSL_EACH_a##N(__MSL_GET4_##N, )

@@ -46,12 +46,15 @@ constexpr bool is_vec_of = __is_same(A, vec<T, N>) || __is_same(A, packed_vec<T,
 
 namespace metal {
 
+// Storage and swizzles are base classes of their own for compile time: clang walks over all members of a class when it
+// instantiates one of its constructors or looks for an unnamed member (the union, the structs), and the swizzles are a thousand.
+namespace __d {
+template <class T, int N>
+struct components;
 template <class T>
-struct vec<T, 2> {
-#define __MSL_N 2
-#define __MSL_LIST __MSL_LIST2
+struct components<T, 2> {
   union {
-    __d::raw<T, 2> __v;
+    raw<T, 2> __v;
     struct {
       T x, y;
     };
@@ -59,19 +62,14 @@ struct vec<T, 2> {
       T r, g;
     };
   };
-  __MSL_INLINE constexpr vec(T a, T b) : x(a), y(b) {}
-#include "vec_members.h"
-  __MSL_SWIZZLES2
-#undef __MSL_N
-#undef __MSL_LIST
+  components() = default;
+  __MSL_INLINE constexpr components(T p, T q) : x(p), y(q) {}
+  __MSL_INLINE constexpr components(raw<T, 2> v, raw_tag) : __v(v) {}
 };
-
 template <class T>
-struct vec<T, 3> {
-#define __MSL_N 3
-#define __MSL_LIST __MSL_LIST3
+struct components<T, 3> {
   union {
-    __d::raw<T, 3> __v;
+    raw<T, 3> __v;
     struct {
       T x, y, z;
     };
@@ -79,25 +77,14 @@ struct vec<T, 3> {
       T r, g, b;
     };
   };
-  __MSL_INLINE constexpr vec(T a, T b, T c) : x(a), y(b), z(c) {}
-  // Metal fills missing components of a braced list with zero.
-  __MSL_INLINE constexpr vec(T a, T b) : x(a), y(b), z(T(0)) {}
-  template <class A, class = enable_if_t<__d::is_vec_of<A, T, 2>>>
-  __MSL_INLINE constexpr vec(A a, T b) : x(a.x), y(a.y), z(b) {}
-  template <class A, class = enable_if_t<__d::is_vec_of<A, T, 2>>>
-  __MSL_INLINE constexpr vec(T a, A b) : x(a), y(b.x), z(b.y) {}
-#include "vec_members.h"
-  __MSL_SWIZZLES3
-#undef __MSL_N
-#undef __MSL_LIST
+  components() = default;
+  __MSL_INLINE constexpr components(T p, T q, T s) : x(p), y(q), z(s) {}
+  __MSL_INLINE constexpr components(raw<T, 3> v, raw_tag) : __v(v) {}
 };
-
 template <class T>
-struct vec<T, 4> {
-#define __MSL_N 4
-#define __MSL_LIST __MSL_LIST4
+struct components<T, 4> {
   union {
-    __d::raw<T, 4> __v;
+    raw<T, 4> __v;
     struct {
       T x, y, z, w;
     };
@@ -105,24 +92,78 @@ struct vec<T, 4> {
       T r, g, b, a;
     };
   };
-  __MSL_INLINE constexpr vec(T p, T q, T s, T t) : x(p), y(q), z(s), w(t) {}
-  // Metal fills missing components of a braced list with zero.
-  __MSL_INLINE constexpr vec(T p, T q, T s) : x(p), y(q), z(s), w(T(0)) {}
-  __MSL_INLINE constexpr vec(T p, T q) : x(p), y(q), z(T(0)), w(T(0)) {}
-  template <class A, class = enable_if_t<__d::is_vec_of<A, T, 2>>>
-  __MSL_INLINE constexpr vec(A p, T q, T s) : x(p.x), y(p.y), z(q), w(s) {}
-  template <class A, class = enable_if_t<__d::is_vec_of<A, T, 2>>>
-  __MSL_INLINE constexpr vec(T p, A q, T s) : x(p), y(q.x), z(q.y), w(s) {}
-  template <class A, class = enable_if_t<__d::is_vec_of<A, T, 2>>>
-  __MSL_INLINE constexpr vec(T p, T q, A s) : x(p), y(q), z(s.x), w(s.y) {}
-  template <class A, class B, class = enable_if_t<__d::is_vec_of<A, T, 2> && __d::is_vec_of<B, T, 2>>>
-  __MSL_INLINE constexpr vec(A p, B q) : x(p.x), y(p.y), z(q.x), w(q.y) {}
-  template <class A, class = enable_if_t<__d::is_vec_of<A, T, 3>>>
-  __MSL_INLINE constexpr vec(A p, T q) : x(p.x), y(p.y), z(p.z), w(q) {}
-  template <class A, class = enable_if_t<__d::is_vec_of<A, T, 3>>>
-  __MSL_INLINE constexpr vec(T p, A q) : x(p), y(q.x), z(q.y), w(q.z) {}
-#include "vec_members.h"
+  components() = default;
+  __MSL_INLINE constexpr components(T p, T q, T s, T t) : x(p), y(q), z(s), w(t) {}
+  __MSL_INLINE constexpr components(raw<T, 4> v, raw_tag) : __v(v) {}
+};
+
+// Empty classes that hold the properties; `this` is part of a vec<T, N>.
+template <class T, int N>
+struct swizzles;
+template <class T>
+struct swizzles<T, 2> {
+  typedef vec<T, 2> __vec;
+  __MSL_SWIZZLES2
+};
+template <class T>
+struct swizzles<T, 3> {
+  typedef vec<T, 3> __vec;
+  __MSL_SWIZZLES3
+};
+template <class T>
+struct swizzles<T, 4> {
+  typedef vec<T, 4> __vec;
   __MSL_SWIZZLES4
+};
+} // namespace __d
+
+template <class T>
+struct vec<T, 2> : __d::components<T, 2>, __d::swizzles<T, 2> {
+#define __MSL_N 2
+#define __MSL_LIST __MSL_LIST2
+#include "vec_members.h"
+  __MSL_INLINE constexpr vec(T p, T q) : __components(p, q) {}
+#undef __MSL_N
+#undef __MSL_LIST
+};
+
+template <class T>
+struct vec<T, 3> : __d::components<T, 3>, __d::swizzles<T, 3> {
+#define __MSL_N 3
+#define __MSL_LIST __MSL_LIST3
+#include "vec_members.h"
+  __MSL_INLINE constexpr vec(T p, T q, T s) : __components(p, q, s) {}
+  // Metal fills missing components of a braced list with zero.
+  __MSL_INLINE constexpr vec(T p, T q) : __components(p, q, T(0)) {}
+  template <class A, class = enable_if_t<__d::is_vec_of<A, T, 2>>>
+  __MSL_INLINE constexpr vec(A p, T q) : __components(p.x, p.y, q) {}
+  template <class A, class = enable_if_t<__d::is_vec_of<A, T, 2>>>
+  __MSL_INLINE constexpr vec(T p, A q) : __components(p, q.x, q.y) {}
+#undef __MSL_N
+#undef __MSL_LIST
+};
+
+template <class T>
+struct vec<T, 4> : __d::components<T, 4>, __d::swizzles<T, 4> {
+#define __MSL_N 4
+#define __MSL_LIST __MSL_LIST4
+#include "vec_members.h"
+  __MSL_INLINE constexpr vec(T p, T q, T s, T t) : __components(p, q, s, t) {}
+  // Metal fills missing components of a braced list with zero.
+  __MSL_INLINE constexpr vec(T p, T q, T s) : __components(p, q, s, T(0)) {}
+  __MSL_INLINE constexpr vec(T p, T q) : __components(p, q, T(0), T(0)) {}
+  template <class A, class = enable_if_t<__d::is_vec_of<A, T, 2>>>
+  __MSL_INLINE constexpr vec(A p, T q, T s) : __components(p.x, p.y, q, s) {}
+  template <class A, class = enable_if_t<__d::is_vec_of<A, T, 2>>>
+  __MSL_INLINE constexpr vec(T p, A q, T s) : __components(p, q.x, q.y, s) {}
+  template <class A, class = enable_if_t<__d::is_vec_of<A, T, 2>>>
+  __MSL_INLINE constexpr vec(T p, T q, A s) : __components(p, q, s.x, s.y) {}
+  template <class A, class B, class = enable_if_t<__d::is_vec_of<A, T, 2> && __d::is_vec_of<B, T, 2>>>
+  __MSL_INLINE constexpr vec(A p, B q) : __components(p.x, p.y, q.x, q.y) {}
+  template <class A, class = enable_if_t<__d::is_vec_of<A, T, 3>>>
+  __MSL_INLINE constexpr vec(A p, T q) : __components(p.x, p.y, p.z, q) {}
+  template <class A, class = enable_if_t<__d::is_vec_of<A, T, 3>>>
+  __MSL_INLINE constexpr vec(T p, A q) : __components(p, q.x, q.y, q.z) {}
 #undef __MSL_N
 #undef __MSL_LIST
 };

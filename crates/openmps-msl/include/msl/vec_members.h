@@ -1,23 +1,25 @@
 // Members that vec<T, 2>, vec<T, 3> and vec<T, 4> share. Included inside the class: __MSL_N is the length, __MSL_LIST(F) lists
 // F(component).
+typedef __d::components<T, __MSL_N> __components;
 typedef __d::raw<T, __MSL_N> __raw;
 typedef typename __d::storage<T>::type __scalar;
 typedef vec<bool, __MSL_N> __bool;
+typedef T __element;
 
 vec() = default;
-#define __MSL_F(c) c(s)
-__MSL_INLINE constexpr vec(T s) : __MSL_LIST(__MSL_F) {}
+#define __MSL_F(c) s
+__MSL_INLINE constexpr vec(T s) : __components(__MSL_LIST(__MSL_F)) {}
 #undef __MSL_F
-__MSL_INLINE constexpr vec(__raw v, __d::raw_tag) : __v(v) {}
-#define __MSL_F(c) c(__air::cast<T>(v.c))
+__MSL_INLINE constexpr vec(__raw v, __d::raw_tag tag) : __components(v, tag) {}
+#define __MSL_F(c) __air::cast<T>(v.c)
 template <class U, class = enable_if_t<!__is_same(U, T)>>
-__MSL_INLINE explicit constexpr vec(vec<U, __MSL_N> v) : __MSL_LIST(__MSL_F) {}
+__MSL_INLINE explicit constexpr vec(vec<U, __MSL_N> v) : __components(__MSL_LIST(__MSL_F)) {}
 template <class U, class = enable_if_t<!__is_same(U, T)>, class = void>
-__MSL_INLINE explicit constexpr vec(packed_vec<U, __MSL_N> v) : __MSL_LIST(__MSL_F) {}
+__MSL_INLINE explicit constexpr vec(packed_vec<U, __MSL_N> v) : __components(__MSL_LIST(__MSL_F)) {}
 #undef __MSL_F
 
-__MSL_INLINE T& operator[](size_t i) { return (&x)[i]; }
-__MSL_INLINE T operator[](size_t i) const { return (&x)[i]; }
+__MSL_INLINE T& operator[](size_t i) { return (&this->x)[i]; }
+__MSL_INLINE T operator[](size_t i) const { return (&this->x)[i]; }
 
 #define __MSL_ARITHMETIC(op, F)                                                   \
   friend __MSL_INLINE constexpr vec operator op(vec p, vec q) {                   \
@@ -25,7 +27,7 @@ __MSL_INLINE T operator[](size_t i) const { return (&x)[i]; }
     return vec(__raw(p.__v op q.__v), __d::raw_tag());                            \
   }                                                                               \
   __MSL_INLINE vec& operator op##=(vec q) {                                       \
-    __v = __v op q.__v;                                                           \
+    this->__v = this->__v op q.__v;                                                           \
     return *this;                                                                 \
   }
 #define __MSL_F(c) T(p.c + q.c)
@@ -118,11 +120,11 @@ friend __MSL_INLINE constexpr vec operator~(vec p) {
 #undef __MSL_F
 
 __MSL_INLINE vec& operator++() {
-  __v += (__raw)(__scalar)1;
+  this->__v += (__raw)(__scalar)1;
   return *this;
 }
 __MSL_INLINE vec& operator--() {
-  __v -= (__raw)(__scalar)1;
+  this->__v -= (__raw)(__scalar)1;
   return *this;
 }
 __MSL_INLINE vec operator++(int) {
