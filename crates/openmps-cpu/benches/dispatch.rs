@@ -91,9 +91,11 @@ fn main() {
         ty: BuiltinType { scalar: Scalar::U32, lanes: 1 },
     };
     let saxpy_signature = signature(vec![buffer(0), buffer(1), position]);
-    for (name, text, signature) in
-        [("empty", EMPTY, signature(vec![])), ("saxpy", SAXPY, saxpy_signature.clone()), ("barriers", BARRIERS, signature(vec![]))]
-    {
+    for (name, text, signature) in [
+        ("empty", EMPTY, signature(vec![])),
+        ("saxpy", SAXPY, saxpy_signature.clone()),
+        ("barriers", BARRIERS, signature(vec![])),
+    ] {
         let air = air(text);
         let generate = || {
             black_box(LlvmCodeGenerator.generate(&air, &signature, &options).expect("generates"));
@@ -102,7 +104,8 @@ fn main() {
     }
 
     let engine = CpuEngine::new(Arc::new(LlvmCodeGenerator));
-    let compile = |text: &str, signature: &KernelSignature| engine.compile(&air(text), signature, &options).expect("compiles");
+    let compile =
+        |text: &str, signature: &KernelSignature| engine.compile(&air(text), signature, &options).expect("compiles");
     let empty = compile(EMPTY, &signature(vec![]));
     let done = || Box::new(|result: Result<(), _>| assert_eq!(result, Ok(())));
     for threads in [1, 1024, 1 << 20] {

@@ -204,10 +204,7 @@ mod tests {
         assert_eq!(bound.words, [64, 192]);
         assert_eq!(bound.threadgroup_memory_bytes, 32 * 1024);
         let error = bind(&signature, &info(3, 65), &bindings).unwrap_err();
-        assert_eq!(
-            error.to_string(),
-            "kernel 'k': threadgroup memory of 32832 bytes exceeds the limit of 32768 bytes"
-        );
+        assert_eq!(error.to_string(), "kernel 'k': threadgroup memory of 32832 bytes exceeds the limit of 32768 bytes");
     }
 
     #[test]

@@ -3,9 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use openmps_engine::{
-    AirHash, CompiledKernel, Engine, EngineError, EngineOptions, KernelSignature, VerifiedAir,
-};
+use openmps_engine::{AirHash, CompiledKernel, Engine, EngineError, EngineOptions, KernelSignature, VerifiedAir};
 
 use crate::kernel::{self, CpuKernel};
 

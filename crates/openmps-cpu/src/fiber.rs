@@ -43,10 +43,10 @@ pub(crate) unsafe extern "C" fn switch(save: *mut *mut u8, target: *mut u8) {
 #[unsafe(naked)]
 unsafe extern "C" fn start() {
     naked_asm!(
-        "mov rdi, r12", // context
+        "mov rdi, r12",  // context
         "mov esi, r13d", // thread
-        "call r14", // the kernel
-        "call r15", // the runtime's end of a thread, which does not return
+        "call r14",      // the kernel
+        "call r15",      // the runtime's end of a thread, which does not return
         "ud2",
     )
 }

@@ -195,7 +195,7 @@ fn suspend(state: State, request: LaneRequest) {
         let running = fibers.running.get();
         assert!(!running.is_null(), "a thread can wait only inside of a threadgroup");
         // SAFETY: `running` points to the threads of the group that `run` holds, and `current` is the one it resumed.
-        let thread = unsafe { &*running.add(fibers.current.get()) };
+        let thread = unsafe { &*running.wrapping_add(fibers.current.get()) };
         thread.state.set(state);
         thread.request.set(request);
         // SAFETY: the scheduler stored its context in `resume` when it switched here, and waits there.

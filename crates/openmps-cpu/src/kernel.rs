@@ -11,8 +11,8 @@ use crate::group::{self, FiberKernel};
 use crate::jit::call::Entry;
 use crate::jit::load::{LoadError, load};
 use crate::jit::symbols;
-use crate::runtime::{self, FlushDenormals};
 use crate::pool;
+use crate::runtime::{self, FlushDenormals};
 
 /// Chunks for each thread of the pool: more balance the load better, fewer cost less.
 const CHUNKS_PER_THREAD: u64 = 8;

@@ -79,14 +79,9 @@ impl LaneOperation {
         Self::MatrixMultiplyAccumulate,
     ];
 
-    /// Words of a request for `count` vector elements, those of a fill operand included.
-    fn words(self, count: usize) -> usize {
-        match self {
-            Self::Barrier => 0,
-            Self::ShuffleAndFillUp | Self::ShuffleAndFillDown => 2 * count,
-            Self::MatrixMultiplyAccumulate => MATRIX_WORDS,
-            _ => count,
-        }
+    /// Whether there is a second vector operand.
+    fn has_fill(self) -> bool {
+        matches!(self, Self::ShuffleAndFillUp | Self::ShuffleAndFillDown)
     }
 }
 
@@ -145,12 +140,12 @@ impl Element {
     }
 
     fn to_bits(self, number: Number) -> u64 {
-        match (self, number) {
-            (Self::F16, Number::Float(value)) => u64::from(f32_to_f16(value)),
-            (Self::Bf16, Number::Float(value)) => u64::from(f32_to_bf16(value)),
-            (_, Number::Float(value)) => u64::from(value.to_bits()),
+        match number {
+            Number::Float(value) if self == Self::F16 => u64::from(f32_to_f16(value)),
+            Number::Float(value) if self == Self::Bf16 => u64::from(f32_to_bf16(value)),
+            Number::Float(value) => u64::from(value.to_bits()),
             // Generated code truncates to the element's width.
-            (_, Number::Integer(value)) => u64::try_from(value & i128::from(u64::MAX)).expect("masked to 64 bits"),
+            Number::Integer(value) => u64::try_from(value & i128::from(u64::MAX)).expect("masked to 64 bits"),
         }
     }
 }
@@ -162,12 +157,7 @@ enum Number {
 }
 
 impl Number {
-    fn combine(
-        self,
-        other: Self,
-        float: impl Fn(f32, f32) -> f32,
-        integer: impl Fn(i128, i128) -> i128,
-    ) -> Self {
+    fn combine(self, other: Self, float: impl Fn(f32, f32) -> f32, integer: impl Fn(i128, i128) -> i128) -> Self {
         match (self, other) {
             (Self::Float(a), Self::Float(b)) => Self::Float(float(a, b)),
             (Self::Integer(a), Self::Integer(b)) => Self::Integer(integer(a, b)),
@@ -195,7 +185,8 @@ pub(crate) struct LaneRequest {
     pub(crate) operand: u32,
     /// `modulo` of a fill shuffle.
     pub(crate) modulo: u32,
-    /// The words: read by [`serve`], then overwritten with the result.
+    /// The words: read by [`serve`], then overwritten with the result. One for each vector element, then as many of the
+    /// fill operand; six for a matrix product; none for a barrier.
     pub(crate) values: *mut u64,
 }
 
@@ -235,7 +226,7 @@ pub(crate) struct Lanes<'a> {
 /// An operation or element number that this runtime does not know.
 ///
 /// # Safety
-/// Each request's `values` points to as many words as [`LaneOperation::words`] says, and nobody else uses them.
+/// Each request's `values` points to as many words as its documentation says, and nobody else uses them.
 pub(crate) unsafe fn serve(requests: &[Option<LaneRequest>; SIMD_WIDTH]) -> Result<(), String> {
     let Some(first) = requests.iter().flatten().next() else { return Ok(()) };
     let unknown = || format!("lane operation {} on element {} is not known", first.operation, first.element);
@@ -243,14 +234,14 @@ pub(crate) unsafe fn serve(requests: &[Option<LaneRequest>; SIMD_WIDTH]) -> Resu
     let element = *Element::ALL.get(first.element as usize).ok_or_else(unknown)?;
     let count = first.count as usize;
     let read = |lane: usize, word: usize| match &requests[lane] {
-        // SAFETY: `word` is below `words(count)` wherever `read` is called, as the caller of `serve` vouches for.
-        Some(request) => unsafe { *request.values.add(word) },
+        // SAFETY: `word` is below the number of words wherever `read` is called, as the caller of `serve` vouches for.
+        Some(request) => unsafe { request.values.wrapping_add(word).read() },
         None => 0,
     };
     let write = |lane: usize, word: usize, value: u64| {
         if let Some(request) = &requests[lane] {
             // SAFETY: as for `read`.
-            unsafe { *request.values.add(word) = value };
+            unsafe { request.values.wrapping_add(word).write(value) };
         }
     };
     if operation == LaneOperation::Barrier {
@@ -269,7 +260,7 @@ pub(crate) unsafe fn serve(requests: &[Option<LaneRequest>; SIMD_WIDTH]) -> Resu
     let active = (0..SIMD_WIDTH).filter(|&lane| requests[lane].is_some()).fold(0, |mask, lane| mask | 1 << lane);
     let operand = requests.map(|request| request.map_or(0, |request| request.operand));
     let modulo = requests.map(|request| request.map_or(0, |request| request.modulo));
-    let has_fill = operation.words(1) == 2;
+    let has_fill = operation.has_fill();
     for word in 0..count {
         let data = std::array::from_fn(|lane| read(lane, word));
         let fill = std::array::from_fn(|lane| if has_fill { read(lane, count + word) } else { 0 });
@@ -287,8 +278,7 @@ pub(crate) unsafe fn serve(requests: &[Option<LaneRequest>; SIMD_WIDTH]) -> Resu
 pub(crate) fn evaluate(operation: LaneOperation, element: Element, lanes: &Lanes<'_>) -> [u64; SIMD_WIDTH] {
     let mut result = *lanes.data;
     for first in (0..SIMD_WIDTH).step_by(lanes.width) {
-        let members: Vec<usize> =
-            (first..first + lanes.width).filter(|&lane| lanes.active >> lane & 1 == 1).collect();
+        let members: Vec<usize> = (first..first + lanes.width).filter(|&lane| lanes.active >> lane & 1 == 1).collect();
         if !members.is_empty() {
             evaluate_cluster(operation, element, lanes, first, &members, &mut result);
         }
@@ -305,59 +295,60 @@ fn evaluate_cluster(
     result: &mut [u64; SIMD_WIDTH],
 ) {
     use LaneOperation as Op;
-    let truth = |lane: usize| lanes.data[lane] & 1 == 1;
-    let ballot = members.iter().filter(|&&lane| truth(lane)).fold(0_u64, |mask, lane| mask | 1 << (lane - first));
+    let width = lanes.width;
     let present = members.iter().fold(0_u64, |mask, lane| mask | 1 << (lane - first));
+    let is_true = |lane: &&usize| lanes.data[**lane] & 1 == 1;
+    let ballot = members.iter().filter(is_true).fold(0_u64, |mask, lane| mask | 1 << (lane - first));
+    let mut all = |value: u64| members.iter().for_each(|&lane| result[lane] = value);
     match operation {
         Op::Barrier | Op::MatrixMultiplyAccumulate => {}
-        Op::Sum | Op::Product | Op::Min | Op::Max | Op::And | Op::Or | Op::Xor => {
-            let total = reduce(operation, element, lanes.data, members);
-            members.iter().for_each(|&lane| result[lane] = total);
-        }
-        Op::PrefixInclusiveSum => scan(Op::Sum, element, lanes.data, members, true, result),
-        Op::PrefixExclusiveSum => scan(Op::Sum, element, lanes.data, members, false, result),
-        Op::PrefixInclusiveProduct => scan(Op::Product, element, lanes.data, members, true, result),
-        Op::PrefixExclusiveProduct => scan(Op::Product, element, lanes.data, members, false, result),
-        Op::All => members.iter().for_each(|&lane| result[lane] = u64::from(ballot == present)),
-        Op::Any => members.iter().for_each(|&lane| result[lane] = u64::from(ballot != 0)),
-        Op::Ballot => members.iter().for_each(|&lane| result[lane] = ballot),
-        Op::ActiveThreadsMask => members.iter().for_each(|&lane| result[lane] = present),
+        Op::Sum => all(reduce(Fold::Sum, element, lanes.data, members)),
+        Op::Product => all(reduce(Fold::Product, element, lanes.data, members)),
+        Op::Min => all(reduce(Fold::Min, element, lanes.data, members)),
+        Op::Max => all(reduce(Fold::Max, element, lanes.data, members)),
+        Op::And => all(reduce(Fold::And, element, lanes.data, members)),
+        Op::Or => all(reduce(Fold::Or, element, lanes.data, members)),
+        Op::Xor => all(reduce(Fold::Xor, element, lanes.data, members)),
+        Op::All => all(u64::from(ballot == present)),
+        Op::Any => all(u64::from(ballot != 0)),
+        Op::Ballot => all(ballot),
+        Op::ActiveThreadsMask => all(present),
+        Op::BroadcastFirst => all(lanes.data[members[0]]),
+        Op::PrefixInclusiveSum => scan(Fold::Sum, element, lanes.data, members, true, result),
+        Op::PrefixExclusiveSum => scan(Fold::Sum, element, lanes.data, members, false, result),
+        Op::PrefixInclusiveProduct => scan(Fold::Product, element, lanes.data, members, true, result),
+        Op::PrefixExclusiveProduct => scan(Fold::Product, element, lanes.data, members, false, result),
         Op::VoteAll => members.iter().for_each(|&lane| result[lane] = u64::from(lanes.data[lane] & present == present)),
         Op::VoteAny => members.iter().for_each(|&lane| result[lane] = u64::from(lanes.data[lane] & present != 0)),
         Op::IsFirst => members.iter().for_each(|&lane| result[lane] = u64::from(lane == members[0])),
-        Op::BroadcastFirst => members.iter().for_each(|&lane| result[lane] = lanes.data[members[0]]),
-        Op::Broadcast
-        | Op::Shuffle
-        | Op::ShuffleUp
-        | Op::ShuffleDown
-        | Op::ShuffleXor
-        | Op::ShuffleRotateUp
-        | Op::ShuffleRotateDown => {
-            for &lane in members {
-                let source = shuffle_source(operation, lane - first, lanes.operand[lane], lanes.width);
-                let source = source.map(|source| first + source).filter(|&source| lanes.active >> source & 1 == 1);
-                result[lane] = lanes.data[source.unwrap_or(lane)];
-            }
+        Op::Broadcast | Op::Shuffle => shuffle(lanes, first, members, result, |_, named| Some(named)),
+        Op::ShuffleUp => shuffle(lanes, first, members, result, usize::checked_sub),
+        Op::ShuffleDown => shuffle(lanes, first, members, result, usize::checked_add),
+        Op::ShuffleXor => shuffle(lanes, first, members, result, |lane, mask| Some(lane ^ mask)),
+        Op::ShuffleRotateUp => {
+            shuffle(lanes, first, members, result, |lane, by| Some((lane + width - by % width) % width));
         }
+        Op::ShuffleRotateDown => shuffle(lanes, first, members, result, |lane, by| Some((lane + by) % width)),
         Op::ShuffleAndFillUp | Op::ShuffleAndFillDown => {
             members.iter().for_each(|&lane| result[lane] = fill_shuffle(operation, lanes, first, lane));
         }
     }
 }
 
-/// The lane of the cluster that a shuffle reads, or `None` when there is no such lane.
-fn shuffle_source(operation: LaneOperation, lane: usize, operand: u32, width: usize) -> Option<usize> {
-    use LaneOperation as Op;
-    let operand = operand as usize;
-    let source = match operation {
-        Op::ShuffleUp => lane.checked_sub(operand)?,
-        Op::ShuffleDown => lane + operand,
-        Op::ShuffleXor => lane ^ operand,
-        Op::ShuffleRotateUp => (lane + width - operand % width) % width,
-        Op::ShuffleRotateDown => (lane + operand) % width,
-        _ => operand,
-    };
-    (source < width).then_some(source)
+/// Gives each member the value of the lane of its cluster that `source` names from its place and its operand; the own value
+/// where there is no such lane or it is inactive.
+fn shuffle(
+    lanes: &Lanes<'_>,
+    first: usize,
+    members: &[usize],
+    result: &mut [u64; SIMD_WIDTH],
+    source: impl Fn(usize, usize) -> Option<usize>,
+) {
+    for &lane in members {
+        let named = source(lane - first, lanes.operand[lane] as usize).filter(|&place| place < lanes.width);
+        let active = named.map(|place| first + place).filter(|&other| lanes.active >> other & 1 == 1);
+        result[lane] = lanes.data[active.unwrap_or(lane)];
+    }
 }
 
 /// `simd_shuffle_and_fill_*`: the comparison uses the delta before any reduction, so `delta == modulo` takes every value from
@@ -381,47 +372,58 @@ fn fill_shuffle(operation: LaneOperation, lanes: &Lanes<'_>, first: usize, lane:
     }
 }
 
-fn combine(operation: LaneOperation, a: Number, b: Number) -> Number {
-    use LaneOperation as Op;
-    match operation {
-        Op::Product => a.combine(b, |a, b| a * b, i128::wrapping_mul),
-        Op::Min => a.combine(b, f32::min, i128::min),
-        Op::Max => a.combine(b, f32::max, i128::max),
-        Op::And => a.combine(b, |a, _| a, |a, b| a & b),
-        Op::Or => a.combine(b, |a, _| a, |a, b| a | b),
-        Op::Xor => a.combine(b, |a, _| a, |a, b| a ^ b),
-        _ => a.combine(b, |a, b| a + b, i128::wrapping_add),
+/// How two values become one.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Fold {
+    Sum,
+    Product,
+    Min,
+    Max,
+    And,
+    Or,
+    Xor,
+}
+
+impl Fold {
+    /// Bitwise folds exist for integers alone; a float keeps its first value.
+    fn apply(self, a: Number, b: Number) -> Number {
+        match self {
+            Self::Sum => a.combine(b, |a, b| a + b, i128::wrapping_add),
+            Self::Product => a.combine(b, |a, b| a * b, i128::wrapping_mul),
+            Self::Min => a.combine(b, f32::min, i128::min),
+            Self::Max => a.combine(b, f32::max, i128::max),
+            Self::And => a.combine(b, |a, _| a, |a, b| a & b),
+            Self::Or => a.combine(b, |a, _| a, |a, b| a | b),
+            Self::Xor => a.combine(b, |a, _| a, |a, b| a ^ b),
+        }
     }
 }
 
-fn reduce(operation: LaneOperation, element: Element, data: &[u64; SIMD_WIDTH], members: &[usize]) -> u64 {
+fn reduce(fold: Fold, element: Element, data: &[u64; SIMD_WIDTH], members: &[usize]) -> u64 {
     let numbers = members.iter().map(|&lane| element.to_number(data[lane]));
-    let total = numbers.reduce(|a, b| combine(operation, a, b));
+    let total = numbers.reduce(|a, b| fold.apply(a, b));
     element.to_bits(total.expect("a cluster has an active lane"))
 }
 
 fn scan(
-    operation: LaneOperation,
+    fold: Fold,
     element: Element,
     data: &[u64; SIMD_WIDTH],
     members: &[usize],
     inclusive: bool,
     result: &mut [u64; SIMD_WIDTH],
 ) {
-    let neutral = i16::from(operation == LaneOperation::Product);
+    let neutral = i16::from(fold == Fold::Product);
     let mut total = match element.to_number(0) {
         Number::Float(_) => Number::Float(f32::from(neutral)),
         Number::Integer(_) => Number::Integer(i128::from(neutral)),
     };
     for &lane in members {
         let before = total;
-        total = combine(operation, total, element.to_number(data[lane]));
+        total = fold.apply(total, element.to_number(data[lane]));
         result[lane] = element.to_bits(if inclusive { total } else { before });
     }
 }
-
-/// Words of a matrix request: two elements each of A, B and C as float bits.
-const MATRIX_WORDS: usize = 6;
 
 /// Row and first column of the two matrix elements that `lane` holds.
 pub(crate) fn matrix_position(lane: usize) -> (usize, usize) {
@@ -429,7 +431,7 @@ pub(crate) fn matrix_position(lane: usize) -> (usize, usize) {
     ((quad & 4) + (lane / 2) % 4, (quad & 2) * 2 + (lane % 2) * 2)
 }
 
-/// A·B + C over the words of 32 lanes; products are accumulated in order of k with fused multiply-add.
+/// A·B + C over the words of 32 lanes, which are two elements each of A, B and C as float bits; products are accumulated in order of k with fused multiply-add.
 fn multiply_accumulate(word: impl Fn(usize, usize) -> f32) -> [[f32; 2]; SIMD_WIDTH] {
     let gather = |first_word: usize| {
         let mut matrix = [[0.0_f32; 8]; 8];

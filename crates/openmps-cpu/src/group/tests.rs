@@ -16,10 +16,19 @@ fn context(arguments: &[u64], size: u32) -> GroupContext {
     }
 }
 
+fn first_argument(context: *const GroupContext) -> usize {
+    // SAFETY: the scheduler passes the context that the test gave to `run`.
+    let context = unsafe { &*context };
+    // SAFETY: the test's contexts have one argument.
+    let word = unsafe { context.arguments.read() };
+    usize::try_from(word).unwrap()
+}
+
 /// Threads arrive, wait, and check that all arrived; odd ones leave in between.
 extern "C" fn arrive_and_check(context: *const GroupContext, thread: u32) {
-    // SAFETY: the test passes a context with one argument, the address of two counters.
-    let counters = unsafe { &*(*(*context).arguments as *const [AtomicU32; 2]) };
+    let address = std::ptr::with_exposed_provenance::<[AtomicU32; 2]>(first_argument(context));
+    // SAFETY: the test passes the address of two counters that outlive the group.
+    let counters = unsafe { &*address };
     counters[0].fetch_add(1, Ordering::Relaxed);
     wait_at_barrier();
     let arrived = counters[0].load(Ordering::Relaxed);
@@ -67,8 +76,9 @@ extern "C" fn deep(context: *const GroupContext, thread: u32) {
     array[thread as usize] = 1;
     wait_at_barrier();
     let sum: u32 = std::hint::black_box(&array).iter().map(|&byte| u32::from(byte)).sum();
-    // SAFETY: the test passes a context with one argument, the address of a counter.
-    let counter = unsafe { &*(*(*context).arguments as *const AtomicU32) };
+    let address = std::ptr::with_exposed_provenance::<AtomicU32>(first_argument(context));
+    // SAFETY: the test passes the address of a counter that outlives the group.
+    let counter = unsafe { &*address };
     counter.fetch_add(sum, Ordering::Relaxed);
 }
 

@@ -69,12 +69,15 @@ fn every_operation_agrees_with_the_table() {
             let modulo = 1 << (random(&mut state) % u64::from(width.ilog2() + 1));
             let operand = if has_fill { operand.min(modulo) } else { operand };
             let width = usize::try_from(width).unwrap();
-            let lanes = Lanes { active, width, data: &data, fill: &fill, operand: &[operand; 32], modulo: &[modulo; 32] };
+            let lanes =
+                Lanes { active, width, data: &data, fill: &fill, operand: &[operand; 32], modulo: &[modulo; 32] };
             let got = evaluate(operation(of), element(row.element, row.sign), &lanes);
             for lane in (0..32_u32).filter(|lane| active >> lane & 1 == 1) {
                 let call = LaneCall { values: &data, fill: &fill, active, lane, operand, modulo };
                 let mask = match row.signatures[0].result {
-                    intrinsics::Slot::Lifted(element) | intrinsics::Slot::Scalar(element) => u64::MAX >> (64 - element.bits()),
+                    intrinsics::Slot::Lifted(element) | intrinsics::Slot::Scalar(element) => {
+                        u64::MAX >> (64 - element.bits())
+                    }
                     _ => u64::MAX,
                 };
                 let (got, expected) = (got[lane as usize] & mask, reference(&call) & mask);

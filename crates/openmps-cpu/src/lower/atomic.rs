@@ -64,8 +64,7 @@ fn compare_exchange(declaration: &Declaration, body: &mut Body, pointer: &Value)
     let before = body.value(&int, format_args!("load {int}, {expected}"));
     let desired_bits = body.cast("bitcast", &desired, &int);
     let pair = format!("{{ {int}, i1 }}");
-    let exchanged =
-        body.value(&int, format_args!("cmpxchg {pointer}, {before}, {desired_bits} seq_cst seq_cst"));
+    let exchanged = body.value(&int, format_args!("cmpxchg {pointer}, {before}, {desired_bits} seq_cst seq_cst"));
     let old = body.value(&int, format_args!("extractvalue {pair} {}, 0", exchanged.name));
     // On success the old value is the expected one, so storing it always changes nothing.
     body.line(format_args!("store {old}, {expected}"));

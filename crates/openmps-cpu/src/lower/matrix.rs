@@ -126,7 +126,7 @@ fn multiply_accumulate(declaration: &Declaration, body: &mut Body) -> Option<Low
         for element in 0..2 {
             let scalar = body.value(&matrix.ty.lane(), format_args!("extractelement {matrix}, i32 {element}"));
             let wide = body.cast("fpext", &scalar, &float);
-            let word = body.to_word(&wide);
+            let word = body.word_of(&wide);
             let place = body.word_address(&address, u32::try_from(operand).ok()? * 2 + element);
             body.line(format_args!("store {word}, {place}"));
         }
@@ -137,7 +137,7 @@ fn multiply_accumulate(declaration: &Declaration, body: &mut Body) -> Option<Low
     let elements = [0, 1].map(|index| {
         let place = body.word_address(&address, index);
         let word = body.value(&Ty::scalar("i64"), format_args!("load i64, {place}"));
-        let wide = body.from_word(&word, &float);
+        let wide = body.scalar_of(&word, &float);
         body.cast("fptrunc", &wide, &result.lane())
     });
     Some(Lowered::Value(pair(body, &result, &elements)))

@@ -119,15 +119,8 @@ pub(crate) fn definitions(kernel: &str, functions: &[Function<'_>]) -> Result<De
 
 /// The body by the first family that knows the name; each starts with an empty one.
 fn lower(declaration: &Declaration) -> Option<(Body, Lowered)> {
-    let families = [
-        math::lower,
-        integer::lower,
-        convert::lower,
-        atomic::lower,
-        barrier::lower,
-        simd::lower,
-        matrix::lower,
-    ];
+    let families =
+        [math::lower, integer::lower, convert::lower, atomic::lower, barrier::lower, simd::lower, matrix::lower];
     families.iter().find_map(|family| {
         let mut body = Body::default();
         family(declaration, &mut body).map(|lowered| (body, lowered))

@@ -138,7 +138,7 @@ pub(super) fn lower(declaration: &Declaration, body: &mut Body) -> Option<Lowere
         let Some(vector) = vector else { continue };
         for lane in 0..ty.lanes {
             let scalar = body.extract(&vector, lane);
-            let word = body.to_word(&scalar);
+            let word = body.word_of(&scalar);
             let place = body.word_address(&address, first + lane);
             body.line(format_args!("store {word}, {place}"));
         }
@@ -148,7 +148,7 @@ pub(super) fn lower(declaration: &Declaration, body: &mut Body) -> Option<Lowere
     let value = body.per_lane(&result, |body, lane| {
         let place = body.word_address(&address, lane);
         let word = body.value(&Ty::scalar("i64"), format_args!("load i64, {place}"));
-        body.from_word(&word, &result.lane())
+        body.scalar_of(&word, &result.lane())
     });
     Some(Lowered::Value(value))
 }

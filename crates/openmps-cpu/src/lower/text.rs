@@ -196,13 +196,13 @@ impl Body {
     }
 
     /// Bits as an unsigned 64-bit word.
-    pub(crate) fn to_word(&mut self, scalar: &Value) -> Value {
+    pub(crate) fn word_of(&mut self, scalar: &Value) -> Value {
         let bits = self.cast("bitcast", scalar, &scalar.ty.as_int());
         self.cast("zext", &bits, &Ty::scalar("i64"))
     }
 
     /// A scalar from the low bits of a 64-bit word.
-    pub(crate) fn from_word(&mut self, word: &Value, ty: &Ty) -> Value {
+    pub(crate) fn scalar_of(&mut self, word: &Value, ty: &Ty) -> Value {
         let bits = self.cast("trunc", word, &ty.as_int());
         self.cast("bitcast", &bits, ty)
     }

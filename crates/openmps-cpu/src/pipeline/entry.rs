@@ -32,7 +32,8 @@ pub(super) fn text(kernel: Function<'_>, signature: &KernelSignature, mode: Mode
     let mut flat = true;
     for (position, parameter) in kernel.parameters().into_iter().enumerate() {
         let kind = &signature.arguments[position].kind;
-        let ty = Ty::parse(&parameter.ty().to_string()).filter(|ty| fits(kind, ty)).ok_or_else(|| mismatch(position))?;
+        let ty =
+            Ty::parse(&parameter.ty().to_string()).filter(|ty| fits(kind, ty)).ok_or_else(|| mismatch(position))?;
         types.push(ty);
         flat &= parameter.is_unused() || is_flat(kind);
     }

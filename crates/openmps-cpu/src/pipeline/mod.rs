@@ -98,7 +98,9 @@ fn lower_intrinsics(
         let called: Vec<_> = module
             .functions()
             .into_iter()
-            .filter(|function| function.is_declaration() && is_air(&function.name()) && !function.as_value().is_unused())
+            .filter(|function| {
+                function.is_declaration() && is_air(&function.name()) && !function.as_value().is_unused()
+            })
             .collect();
         lower::definitions(&signature.name, &called)?
     };

@@ -4,8 +4,8 @@
 //! thread's own.
 
 use openmps_engine::{EngineError, KernelSignature};
-use openmps_llvm::{Builder, Function, Instruction, Module, Opcode, Value};
 use openmps_llvm::opcode::PlainOp;
+use openmps_llvm::{Builder, Function, Instruction, Module, Opcode, Value};
 
 use crate::abi::{KERNEL_SYMBOL, THREADGROUP_MEMORY_BYTES_MAX};
 
@@ -34,7 +34,7 @@ pub(super) fn run(module: &mut Module<'_>, signature: &KernelSignature) -> Resul
             let builder = module.builder();
             builder.position_before(block.next().expect("a block ends in a terminator"));
             let address = builder.byte_offset(block.as_value(), offset);
-            replace(module, &builder, global.as_value(), address).map_err(|user| {
+            replace(&builder, global.as_value(), address).map_err(|user| {
                 let name = global.name();
                 let reason = format!("threadgroup variable '{name}' is used by {user}, which cannot be rewritten");
                 EngineError::Unsupported(format!("kernel '{}': {reason}", signature.name))
@@ -64,12 +64,7 @@ fn block_address(function: Function<'_>) -> Instruction<'_> {
 
 /// Makes every user of `constant` use `value` instead. Constant expressions become instructions at the builder's place, in the
 /// entry block, which everything else comes after. The error is a user that is neither.
-fn replace<'m>(
-    module: &'m Module<'_>,
-    builder: &Builder<'m>,
-    constant: Value<'m>,
-    value: Value<'m>,
-) -> Result<(), Value<'m>> {
+fn replace<'m>(builder: &Builder<'m>, constant: Value<'m>, value: Value<'m>) -> Result<(), Value<'m>> {
     for user in constant.users() {
         if let Some(instruction) = user.as_instruction() {
             for index in 0..instruction.operand_count() {
@@ -79,7 +74,7 @@ fn replace<'m>(
             }
         } else if !user.is_unused() {
             let instruction = as_instruction(builder, user, constant, value).ok_or(user)?;
-            replace(module, builder, user, instruction)?;
+            replace(builder, user, instruction)?;
         }
     }
     Ok(())
@@ -92,11 +87,8 @@ fn as_instruction<'m>(
     constant: Value<'m>,
     value: Value<'m>,
 ) -> Option<Value<'m>> {
-    let operands: Vec<Value<'m>> = user
-        .const_operands()
-        .into_iter()
-        .map(|operand| if operand == constant { value } else { operand })
-        .collect();
+    let operands: Vec<Value<'m>> =
+        user.const_operands().into_iter().map(|operand| if operand == constant { value } else { operand }).collect();
     match (user.const_opcode()?, operands.as_slice()) {
         (Opcode::Plain(PlainOp::GetElementPtr), [pointer, indices @ ..]) => {
             Some(builder.gep(user.const_gep_source_type()?, *pointer, indices))

@@ -67,8 +67,7 @@ fn start() -> &'static Pool {
         unsafe { libc::pthread_atfork(None, None, Some(forget_workers)) };
     });
     let threads = configured_threads();
-    let pool: &'static Pool =
-        Box::leak(Box::new(Pool { launch: Launch::new(), busy: Mutex::new(()), threads }));
+    let pool: &'static Pool = Box::leak(Box::new(Pool { launch: Launch::new(), busy: Mutex::new(()), threads }));
     for number in 1..threads {
         let name = format!("openmps-cpu-{number}");
         // Without workers the caller does all of the work, so that a failure here costs speed only.

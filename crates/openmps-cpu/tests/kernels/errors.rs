@@ -1,6 +1,6 @@
 //! What goes wrong, and what it says.
 
-use openmps_engine::{Bindings, BufferIndex, Binding, Builtin, EngineError};
+use openmps_engine::{Binding, Bindings, BufferIndex, Builtin, EngineError};
 
 use crate::harness::{bind, buffer, builtin, compile, dispatch, reference, threadgroup, try_compile, try_dispatch};
 
@@ -94,10 +94,7 @@ fn dispatches_that_cannot_run() {
     let mut output = [7_u32; 4];
     bind(&mut bindings, 3, &mut output);
     let error = try_dispatch(&*kernel, &bindings, [4, 1, 1], [64, 32, 1]).unwrap_err();
-    assert_eq!(
-        error.to_string(),
-        "kernel 'k': threadgroup size [64, 32, 1] has 2048 threads, the limit is 1024"
-    );
+    assert_eq!(error.to_string(), "kernel 'k': threadgroup size [64, 32, 1] has 2048 threads, the limit is 1024");
     // After all these errors the kernel runs, and the unused buffer 1 needs no binding.
     dispatch(&*kernel, &bindings, [4, 1, 1], [4, 1, 1]);
     assert_eq!(output, [0, 1, 2, 3]);

@@ -17,7 +17,11 @@ define void @k(ptr addrspace(1) %out, ptr addrspace(1) %in, i32 %at) {{
   store {result} %r, ptr addrspace(1) %q
   ret void
 }}",
-        extra.split(',').skip(1).map(|part| format!(", {}", part.split_whitespace().next().unwrap())).collect::<String>()
+        extra
+            .split(',')
+            .skip(1)
+            .map(|part| format!(", {}", part.split_whitespace().next().unwrap()))
+            .collect::<String>()
     )
 }
 

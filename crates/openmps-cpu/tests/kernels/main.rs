@@ -1,4 +1,6 @@
 //! Kernels as LLVM IR text against references in Rust, on random inputs, through the whole engine.
+#![expect(clippy::unwrap_used, clippy::print_stdout, reason = "tests: a failure shows the place, a run its seed")]
+#![expect(clippy::type_complexity, reason = "tables of a name and a reference")]
 
 mod atomics;
 mod barriers;

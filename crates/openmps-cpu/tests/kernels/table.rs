@@ -54,8 +54,7 @@ impl Part {
 
 /// A kernel that reads each thread's operands as words, calls `name`, and writes the result's words, then stored ones.
 fn kernel_text(name: &str, result: Part, operands: &[Part]) -> String {
-    let total: usize =
-        operands.iter().filter(|part| matches!(part, Part::Vector(..))).map(|part| part.words()).sum();
+    let total: usize = operands.iter().filter(|part| matches!(part, Part::Vector(..))).map(|part| part.words()).sum();
     let stored = operands.iter().find(|part| matches!(part, Part::Pointer(..))).copied();
     let out_words = result.words() + stored.map_or(0, Part::words);
     let mut body = String::new();
@@ -74,7 +73,11 @@ fn kernel_text(name: &str, result: Part, operands: &[Part]) -> String {
             let id = format!("{number}.{lane}");
             body += &format!("  %at.{id} = getelementptr i64, ptr addrspace(1) %row, i64 {word}\n");
             body += &format!("  %w.{id} = load i64, ptr addrspace(1) %at.{id}\n");
-            body += &if bits == 64 { format!("  %t.{id} = add i64 %w.{id}, 0\n") } else { format!("  %t.{id} = trunc i64 %w.{id} to i{bits}\n") };
+            body += &if bits == 64 {
+                format!("  %t.{id} = add i64 %w.{id}, 0\n")
+            } else {
+                format!("  %t.{id} = trunc i64 %w.{id} to i{bits}\n")
+            };
             body += &format!("  %s.{id} = bitcast i{bits} %t.{id} to {scalar}\n");
             if part.words() == 1 {
                 vector = format!("%s.{id}");
@@ -90,7 +93,11 @@ fn kernel_text(name: &str, result: Part, operands: &[Part]) -> String {
     let mut slot = 0;
     let mut write = |body: &mut String, value: &str, ty: &str, bits: u32| {
         *body += &format!("  %b{slot} = bitcast {ty} {value} to i{bits}\n");
-        *body += &if bits == 64 { format!("  %z{slot} = add i64 %b{slot}, 0\n") } else { format!("  %z{slot} = zext i{bits} %b{slot} to i64\n") };
+        *body += &if bits == 64 {
+            format!("  %z{slot} = add i64 %b{slot}, 0\n")
+        } else {
+            format!("  %z{slot} = zext i{bits} %b{slot} to i64\n")
+        };
         *body += &format!("  %q{slot} = getelementptr i64, ptr addrspace(1) %target, i64 {slot}\n");
         *body += &format!("  store i64 %z{slot}, ptr addrspace(1) %q{slot}\n");
         slot += 1;
@@ -148,11 +155,16 @@ fn random_bits(random: &mut Random, element: Element, small: bool) -> u64 {
         Element::F16 => {
             // Every bit pattern is fine: half keeps its subnormals.
             let bits = random.bits() & 0xffff;
-            if small || random.below(2) == 0 { bits & 0x83ff | 0x3800 | (random.bits() & 0x7c00 & 0x0c00) } else { bits }
+            if small || random.below(2) == 0 {
+                bits & 0x83ff | 0x3800 | (random.bits() & 0x7c00 & 0x0c00)
+            } else {
+                bits
+            }
         }
         integer => {
             let mask = u64::MAX >> (64 - integer.bits());
-            let value = if corner { [0, 1, mask, mask >> 1, (mask >> 1) + 1][random.below(5) as usize] } else { random.bits() };
+            let value =
+                if corner { [0, 1, mask, mask >> 1, (mask >> 1) + 1][random.below(5) as usize] } else { random.bits() };
             let value = if random.below(3) == 0 { value & 0xff } else { value };
             value & mask
         }
@@ -189,7 +201,8 @@ fn ulps(element: Element, a: u64, b: u64) -> u64 {
         return 0;
     }
     let sign = 1_u64 << (element.bits() - 1);
-    let ordered = |bits: u64| if bits & sign == 0 { (bits | sign).cast_signed() } else { (sign - (bits - sign)).cast_signed() };
+    let ordered =
+        |bits: u64| if bits & sign == 0 { (bits | sign).cast_signed() } else { (sign - (bits - sign)).cast_signed() };
     ordered(a).abs_diff(ordered(b))
 }
 
@@ -238,8 +251,11 @@ fn form_name(row: &Row, lanes: u32) -> String {
         return row.name.clone();
     }
     let is_type = |part: &str| Element::ALL.iter().any(|element| element.name() == part);
-    let parts: Vec<String> =
-        row.name.split('.').map(|part| if is_type(part) { format!("v{lanes}{part}") } else { part.to_owned() }).collect();
+    let parts: Vec<String> = row
+        .name
+        .split('.')
+        .map(|part| if is_type(part) { format!("v{lanes}{part}") } else { part.to_owned() })
+        .collect();
     parts.join(".")
 }
 
@@ -254,7 +270,7 @@ fn repair(row: &Row, operands: &[Part], words: &mut [u64]) {
             let element = operands[0].element();
             let shift = 64 - element.bits();
             let swapped = if element.is_float() {
-                !(float_value(element, words[low]) <= float_value(element, words[high]))
+                float_value(element, words[low]) > float_value(element, words[high])
             } else if signed {
                 (words[low] << shift).cast_signed() > (words[high] << shift).cast_signed()
             } else {
@@ -282,7 +298,8 @@ fn run(row: &'static Row, lanes: u32, random: &mut Random) -> Option<Case<'stati
         _ => row.element,
     };
     let result = part(signature.result, lanes, stored)?;
-    let operands: Vec<Part> = signature.operands.iter().map(|slot| part(*slot, lanes, stored)).collect::<Option<_>>()?;
+    let operands: Vec<Part> =
+        signature.operands.iter().map(|slot| part(*slot, lanes, stored)).collect::<Option<_>>()?;
     let values: Vec<Part> = operands.iter().filter(|part| matches!(part, Part::Vector(..))).copied().collect();
     let stride: usize = values.iter().map(|part| part.words()).sum();
     let is_lanes = matches!(row.reference, Reference::Lanes(_));
@@ -292,8 +309,16 @@ fn run(row: &'static Row, lanes: u32, random: &mut Random) -> Option<Case<'stati
         for (number, part) in values.iter().enumerate() {
             for _ in 0..part.words() {
                 // Lane numbers, deltas and moduli of shuffles are constants of a call site in conforming kernels; 2 suits all.
-                let is_operand = is_lanes && number > 0 && part.element() == Element::I16 && part.words() == 1 && number >= values.len() - if values.len() > 3 { 2 } else { 1 };
-                input.push(if is_operand { 2 } else { random_bits(random, part.element(), is_lanes || lanes > 1 && row.lift == Lift::Horizontal) });
+                let is_operand = is_lanes
+                    && number > 0
+                    && part.element() == Element::I16
+                    && part.words() == 1
+                    && number >= values.len() - if values.len() > 3 { 2 } else { 1 };
+                input.push(if is_operand {
+                    2
+                } else {
+                    random_bits(random, part.element(), is_lanes || lanes > 1 && row.lift == Lift::Horizontal)
+                });
             }
         }
         if !is_lanes && !values.is_empty() {
@@ -301,7 +326,8 @@ fn run(row: &'static Row, lanes: u32, random: &mut Random) -> Option<Case<'stati
         }
     }
     input.push(0);
-    let stored_words: usize = operands.iter().filter(|part| matches!(part, Part::Pointer(..))).map(|part| part.words()).sum();
+    let stored_words: usize =
+        operands.iter().filter(|part| matches!(part, Part::Pointer(..))).map(|part| part.words()).sum();
     let mut output = vec![0_u64; COUNT * (result.words() + stored_words)];
     let kernel = compile(
         &kernel_text(&form_name(row, lanes), result, &operands),
@@ -341,7 +367,9 @@ fn expected(case: &Case<'_>, thread: usize) -> Vec<u64> {
             let second = if case.operands.len() > 1 { operand(case, thread, 1) } else { &[] };
             vec![f(operand(case, thread, 0), second)]
         }
-        Reference::Lanes(f) => (0..lanes).map(|lane| f(&lane_call(case, thread, lane, &mut [0; 32], &mut [0; 32]))).collect(),
+        Reference::Lanes(f) => {
+            (0..lanes).map(|lane| f(&lane_call(case, thread, lane, &mut [0; 32], &mut [0; 32]))).collect()
+        }
         Reference::ByEngine(_) => unreachable!("filtered"),
     }
 }
@@ -413,7 +441,11 @@ fn every_reference_agrees_with_generated_code() {
         };
         for &lanes in forms {
             checked += 1;
-            failures.extend(std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| check(row, lanes, &mut random))).unwrap_or_else(|_| Err(format!("{} x{lanes} panicked", row.name))).err());
+            failures.extend(
+                std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| check(row, lanes, &mut random)))
+                    .unwrap_or_else(|_| Err(format!("{} x{lanes} panicked", row.name)))
+                    .err(),
+            );
         }
     }
     println!("{checked} forms checked");
