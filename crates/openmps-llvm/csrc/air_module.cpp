@@ -50,6 +50,23 @@ Value *padded(IRBuilder<> &builder, Value *value) {
 
 bool is_flat_pointer(Type *type) { return type->isPointerTy() && type->getPointerAddressSpace() == kFlat; }
 
+// Annotations of declarations that are no kernels' (a prototype, a helper with attributes) have served their purpose.
+void drop_annotations(Module &module) {
+  if (GlobalVariable *list = module.getNamedGlobal("llvm.global.annotations"))
+    list->eraseFromParent();
+  for (Function &function : module) {
+    const Intrinsic::ID id = function.getIntrinsicID();
+    if (id != Intrinsic::var_annotation && id != Intrinsic::ptr_annotation && id != Intrinsic::annotation)
+      continue;
+    for (User *user : make_early_inc_range(function.users())) {
+      auto *call = cast<CallInst>(user);
+      if (!call->getType()->isVoidTy())
+        call->replaceAllUsesWith(call->getArgOperand(0));
+      call->eraseFromParent();
+    }
+  }
+}
+
 // One module is one library: everything but entry points is private to it, in the C calling convention as AIR has it.
 // Functions that take or return flat pointers are inlined, since only their callers know the address space.
 void privatize(Module &module) {
@@ -305,6 +322,7 @@ void drop_dead(Module &module) {
 
 bool build_air(Module &module, const std::vector<Kernel> &kernels, const std::vector<Function *> &functions,
                const OpenmpsClangRequest &request, std::string &message) {
+  drop_annotations(module);
   privatize(module);
   define_specialization(module);
   std::vector<Function *> entries;

@@ -158,6 +158,8 @@ bool compile(const OpenmpsClangRequest &request, OpenmpsClangResult &result) {
   inputs.assign(1, FrontendInputFile(buffer->getMemBufferRef(), kind));
   invocation->getFrontendOpts().OutputFile = text(request.pch_output).str();
 
+  // Otherwise clang prints "1 error generated." to standard error.
+  invocation->getDiagnosticOpts().ShowCarets = false;
   CompilerInstance instance(std::move(invocation));
   instance.setVirtualFileSystem(files);
   instance.createDiagnostics(&recorder, /*ShouldOwnClient=*/false);

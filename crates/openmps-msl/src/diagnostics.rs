@@ -128,7 +128,7 @@ fn caret_line(text: &str, column: u32, ranges: &[Range<u32>]) -> String {
 }
 
 /// Plain replacements, longest first where one contains another.
-const WORDS: [(&str, &str); 22] = [
+const WORDS: [(&str, &str); 24] = [
     ("const __global_host ", "constant "),
     ("__global_host const ", "constant "),
     ("__global_host ", "constant "),
@@ -141,7 +141,9 @@ const WORDS: [(&str, &str); 22] = [
     ("__local", "threadgroup"),
     ("__private ", "thread "),
     ("__generic ", ""),
-    ("metal::", ""),
+    ("metal::packed_vec<", "packed_vec<"),
+    ("metal::vec<", "vec<"),
+    ("metal::matrix<", "matrix<"),
     ("_Float16", "half"),
     ("__bf16", "bfloat"),
     ("unsigned char", "uchar"),
