@@ -24,14 +24,14 @@ from torchgen.model import DeviceCheckType, DispatchKey, NativeFunction, SchemaK
 
 YAML = pathlib.Path(torchgen.__file__).parent / "packaged/ATen/native"
 
-# Written in C++: Factories.cpp, Copy.cpp, Views.cpp, RandomOps.cpp, RandomPermutation.cpp.
+# Written in C++: Factories.cpp, Copy.cpp, Views.cpp.
 OWN_KERNELS = {
     "empty.memory_format", "empty_strided",
     "copy_", "_copy_from", "_copy_from_and_resize", "_local_scalar_dense", "record_stream",
     "as_strided", "view", "_reshape_alias", "unfold", "view_as_real", "view_as_complex",
 }  # fmt: skip
 
-# Random ops draw from the MPS generator, so none of them may reach the CPU's kernels.
+# RandomOps.cpp, RandomSampling.cpp: they draw from the MPS generator, so none may reach a CPU kernel.
 RANDOM_KERNELS = {
     "uniform_", "normal_", "log_normal_", "exponential_", "cauchy_", "geometric_",
     "bernoulli_.float", "bernoulli_.Tensor", "bernoulli.out",

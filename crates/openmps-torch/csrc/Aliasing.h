@@ -16,8 +16,9 @@
 
 namespace openmps {
 
+// By the key set, which undefined tensors have too (empty); their device would raise.
 inline bool isMps(const at::Tensor& tensor) {
-  return tensor.unsafeGetTensorImpl()->device_type() == c10::kMPS;
+  return tensor.unsafeGetTensorImpl()->key_set().has_backend(c10::BackendComponent::MPSBit);
 }
 
 // What one redispatch replaced: (MPS tensor, its CPU alias) and (MPS storage, its twin).

@@ -51,7 +51,8 @@ void registerKernels() {
   registerFastOps1(aten);
   registerFastOps2(aten);
   registerFastOps3(aten);
-  registerRandomOps(aten);
+  registerPointwiseRandomOps(aten);
+  registerSamplingOps(aten);
   registerAttention(aten);
   registerTable(openLibrary("aten", c10::DispatchKey::SparseMPS), kSparseOps);
   registerTable(openLibrary("aten", c10::DispatchKey::SparseCsrMPS), kCompressedOps);

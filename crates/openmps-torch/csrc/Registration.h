@@ -15,7 +15,8 @@ void registerFastOps0(torch::Library& library); // autogen_fast_ops_0.cpp, and s
 void registerFastOps1(torch::Library& library);
 void registerFastOps2(torch::Library& library);
 void registerFastOps3(torch::Library& library);
-void registerRandomOps(torch::Library& library);
+void registerPointwiseRandomOps(torch::Library& library); // RandomOps.cpp
+void registerSamplingOps(torch::Library& library); // RandomSampling.cpp
 void registerAttention(torch::Library& library);
 void registerViews(torch::Library& library);
 void registerHostAlias();

@@ -18,6 +18,7 @@ static_assert(offsetof(OpenmpsMemoryStat, allocated) == 16);
 static_assert(offsetof(OpenmpsMemoryStat, freed) == 24);
 static_assert(sizeof(OpenmpsMemoryStats) == 64);
 static_assert(offsetof(OpenmpsMemoryStats, reserved) == 32);
+static_assert(sizeof(OpenmpsElements) == 24 && offsetof(OpenmpsElements, scalar_type) == 16);
 static_assert(sizeof(OpenmpsGeneratorState) == OPENMPS_GENERATOR_STATE_BYTES);
 
 namespace openmps {
