@@ -62,6 +62,7 @@ def test_functional_transforms():
     torch.testing.assert_close(actual.cpu(), expected)
 
 
+@pytest.mark.filterwarnings("ignore:`torch.jit.script` is deprecated")
 def test_forward_mode():
     x = torch.randn(4, device="mps")
     with torch.autograd.forward_ad.dual_level():
