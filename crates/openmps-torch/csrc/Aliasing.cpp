@@ -96,9 +96,11 @@ void adoptStorage(c10::StorageImpl* storage) {
   storage->set_allocator(getMPSAllocator());
 }
 
-void addAutogradKeys(c10::TensorImpl* impl, c10::DispatchKeySet& keys) {
-  // A view of an alias was made from a tensor without them.
-  if (!keys.has(c10::DispatchKey::ADInplaceOrView) && !c10::InferenceMode::is_enabled()) {
+// A view of an alias was made from a tensor without autograd keys and version counter.
+void makeTrackable(c10::TensorImpl* impl) {
+  auto& keys = TensorImplAccess::keySet(impl);
+  if (C10_UNLIKELY(!keys.has(c10::DispatchKey::ADInplaceOrView)) &&
+      !c10::InferenceMode::is_enabled()) {
     keys = keys | c10::getAutogradRelatedKeySetFromBackend(c10::BackendComponent::MPSBit) |
         c10::getAutocastRelatedKeySetFromBackend(c10::BackendComponent::MPSBit);
     impl->set_version_counter(c10::VariableVersion(0));
@@ -124,10 +126,9 @@ c10::Storage originalStorageOf(
 
 at::Tensor adoptInPlace(at::Tensor&& result) {
   auto* impl = result.unsafeGetTensorImpl();
-  auto keys = toMpsKeySet(impl->key_set());
-  addAutogradKeys(impl, keys);
-  TensorImplAccess::keySet(impl) = keys;
+  TensorImplAccess::keySet(impl) = toMpsKeySet(impl->key_set());
   TensorImplAccess::device(impl) = kDevice;
+  makeTrackable(impl);
   return std::move(result);
 }
 
