@@ -2,7 +2,8 @@
 
 use std::process::Command;
 
-const SOURCES: [&str; 5] = ["clang_bridge.cpp", "diagnostics.cpp", "kernels.cpp", "air_module.cpp", "instruction.cpp"];
+const SOURCES: [&str; 6] =
+    ["clang_bridge.cpp", "diagnostics.cpp", "kernels.cpp", "air_module.cpp", "instruction.cpp", "function.cpp"];
 const HEADERS: [&str; 4] = ["clang_bridge.h", "diagnostics.h", "kernels.h", "air_module.h"];
 
 fn llvm_config(option: &str) -> String {

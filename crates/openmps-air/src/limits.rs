@@ -18,6 +18,12 @@ pub const VALUE_BYTES_MAX: u64 = 64 << 10;
 pub const INTEGER_BITS_MAX: u32 = 128;
 /// Deepest chain of calls, so that engines may recurse over it.
 pub const CALL_DEPTH_MAX: usize = 512;
+/// Levels of recursive calls. PyTorch's `log_gamma` needs two.
+pub const RECURSION_DEPTH: usize = 4;
+/// Most instructions of a group of recursive functions once its levels are inlined into each other.
+pub const UNROLLED_INSTRUCTIONS_MAX: usize = 1 << 17;
+/// Most groups of recursive functions in a module.
+pub const RECURSIVE_GROUPS_MAX: usize = 64;
 /// Buffers of a kernel: indices 0 to 30 (Metal feature set tables).
 pub const BUFFERS_MAX: u32 = 31;
 /// Threadgroup buffers of a kernel: indices 0 to 30 (Metal feature set tables).

@@ -16,6 +16,11 @@ use crate::string::{borrowed, c_text};
 use crate::ty::Type;
 use crate::value::Value;
 
+unsafe extern "C" {
+    /// `csrc/function.cpp`.
+    fn openmps_llvm_clone_function(function: *mut LLVMValue) -> *mut LLVMValue;
+}
+
 handle! {
     /// A function, defined or declared.
     Function, LLVMValue
@@ -146,6 +151,20 @@ impl<'m> Function<'m> {
     #[must_use]
     pub fn calls(self) -> Vec<Instruction<'m>> {
         self.instructions().into_iter().filter(|instruction| instruction.opcode().is(PlainOp::Call)).collect()
+    }
+
+    /// A copy of the definition in the same module, seen by the module alone. Calls of the function itself in its body stay.
+    ///
+    /// # Panics
+    /// When the function is a declaration.
+    #[must_use]
+    pub fn duplicate(self, name: &str) -> Self {
+        assert!(!self.is_declaration(), "@{} has no body to copy", self.name());
+        // SAFETY: a definition, live by the invariant of `Function`.
+        let copy = Self::wrap(unsafe { openmps_llvm_clone_function(self.raw()) });
+        copy.set_linkage(Linkage::Internal);
+        copy.as_value().set_name(name);
+        copy
     }
 
     /// Adds an empty block at the end.

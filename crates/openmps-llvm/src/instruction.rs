@@ -182,6 +182,15 @@ impl<'m> Instruction<'m> {
         self.callee()?.as_function()
     }
 
+    /// Makes a call call `function`, of the same type and calling convention.
+    ///
+    /// # Panics
+    /// When this is no call, or the types differ.
+    pub fn set_called_function(self, function: Function<'m>) {
+        assert_eq!(self.called_type(), Some(function.value_type()), "{self} calls @{}", function.name());
+        self.set_operand(self.operand_count() - 1, function.as_value());
+    }
+
     /// The function type of a call.
     #[must_use]
     pub fn called_type(self) -> Option<Type<'m>> {

@@ -5,6 +5,9 @@
 //! one of LLVM's pure intrinsics; sizes are within [`limits`](crate::limits); `!air.kernel` describes functions that are
 //! defined, return nothing and take what it says.
 //!
+//! Where functions call each other recursively, they are copied to a fixed depth first, and the verified bytes are those of the
+//! changed module; otherwise they are the ones given.
+//!
 //! Left out: memory safety. A kernel may read and write any address, as on a GPU. LLVM may still abort on malformed bitcode,
 //! so this runs in the compiler process.
 
@@ -14,12 +17,17 @@ mod instructions;
 mod recursion;
 #[cfg(test)]
 mod tests;
+mod unroll;
 
 use openmps_engine::{KernelSignature, VerifiedAir};
 use openmps_llvm::{Context, Module};
 
 use crate::error::Error;
 use crate::{limits, reflect};
+
+/// The one function that verified modules may declare beside AIR's and LLVM's: `void ()`, called where recursion is deeper than
+/// [`limits::RECURSION_DEPTH`]. It ends the dispatch with an error, at the latest when the thread returns.
+pub const RECURSION_TRAP: &str = "openmps_trap";
 
 /// Checks `bitcode` and wraps it.
 ///
@@ -37,9 +45,30 @@ pub fn verify_and_reflect(bitcode: &[u8]) -> Result<(VerifiedAir, Vec<KernelSign
     check_bytes(bitcode)?;
     let context = Context::new();
     let module = context.parse_bitcode(bitcode)?;
+    module.verify()?;
+    let is_changed = unroll_recursion(&module)?;
     check_module(&module)?;
     let kernels = reflect::signatures(&module)?;
-    Ok((VerifiedAir::from_verifier(bitcode), kernels))
+    let air = if is_changed {
+        module.verify()?;
+        VerifiedAir::from_verifier(module.write_bitcode().as_bytes())
+    } else {
+        VerifiedAir::from_verifier(bitcode)
+    };
+    Ok((air, kernels))
+}
+
+/// Unrolls every recursive group and says whether there was one.
+fn unroll_recursion(module: &Module<'_>) -> Result<bool, Error> {
+    for group in 0..limits::RECURSIVE_GROUPS_MAX {
+        match recursion::find(module)? {
+            None => return Ok(group > 0),
+            Some(cycle) if unroll::run(module, &cycle) => {}
+            Some(cycle) => return Err(cycle.error()),
+        }
+    }
+    let (given, limit) = (limits::RECURSIVE_GROUPS_MAX as u64 + 1, limits::RECURSIVE_GROUPS_MAX as u64);
+    Err(Error::TooLarge { what: "groups of recursive functions".to_owned(), given, limit })
 }
 
 fn check_bytes(bitcode: &[u8]) -> Result<(), Error> {
@@ -60,7 +89,6 @@ fn check_size(what: &str, given: usize, limit: usize) -> Result<(), Error> {
 }
 
 fn check_module(module: &Module<'_>) -> Result<(), Error> {
-    module.verify()?;
     let functions = module.functions();
     check_size("functions of the module", functions.len(), limits::FUNCTIONS_MAX)?;
     globals::check(module)?;
@@ -73,5 +101,5 @@ fn check_module(module: &Module<'_>) -> Result<(), Error> {
             check_size("instructions of the module", instructions, limits::INSTRUCTIONS_MAX)?;
         }
     }
-    recursion::check(module)
+    Ok(())
 }

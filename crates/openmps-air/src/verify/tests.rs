@@ -347,37 +347,122 @@ fn declarations() {
     );
 }
 
+/// The verified module as text, without header.
+fn verified(ir: &str) -> String {
+    let air = verify(&bitcode(ir)).unwrap();
+    assert_eq!(verify(air.bitcode()).unwrap(), air, "what is verified passes unchanged");
+    let context = Context::new();
+    let text = context.parse_bitcode(air.bitcode()).unwrap().to_string();
+    let lines = text.lines().filter(|line| !line.starts_with("; ModuleID") && !line.starts_with("source_filename"));
+    format!("{}\n", lines.collect::<Vec<_>>().join("\n").trim())
+}
+
 #[test]
-fn recursion() {
-    check(
-        "define void @f() {\n call void @f()\n ret void\n}",
-        expect![[r#"
+fn recursion_is_unrolled_and_ends_in_a_trap() {
+    expect![[r#"
+        define internal float @log_gamma(float %x) {
+          %y = call float @gamma.recursion1(float %x)
+          ret float %y
+        }
+
+        define internal float @gamma(float %x) {
+          %y = call float @log_gamma.recursion1(float %x)
+          ret float %y
+        }
+
+        define void @k(ptr %p) {
+          %x = load float, ptr %p, align 4
+          %y = call float @gamma(float %x)
+          store float %y, ptr %p, align 4
+          ret void
+        }
+
+        define internal float @log_gamma.recursion1(float %x) {
+          %y = call float @gamma.recursion2(float %x)
+          ret float %y
+        }
+
+        define internal float @gamma.recursion1(float %x) {
+          %y = call float @log_gamma.recursion2(float %x)
+          ret float %y
+        }
+
+        define internal float @log_gamma.recursion2(float %x) {
+          %y = call float @gamma.recursion3(float %x)
+          ret float %y
+        }
+
+        define internal float @gamma.recursion2(float %x) {
+          %y = call float @log_gamma.recursion3(float %x)
+          ret float %y
+        }
+
+        define internal float @log_gamma.recursion3(float %x) {
+          call void @openmps_trap()
+          ret float 0.000000e+00
+        }
+
+        define internal float @gamma.recursion3(float %x) {
+          call void @openmps_trap()
+          ret float 0.000000e+00
+        }
+
+        declare void @openmps_trap()
+    "#]].assert_eq(&verified(
+        "define internal float @log_gamma(float %x) {\n %y = call float @gamma(float %x)\n ret float %y\n}
+         define internal float @gamma(float %x) {\n %y = call float @log_gamma(float %x)\n ret float %y\n}
+         define void @k(ptr %p) {
+           %x = load float, ptr %p
+           %y = call float @gamma(float %x)
+           store float %y, ptr %p
+           ret void
+         }",
+    ));
+}
+
+#[test]
+fn recursion_that_stays() {
+    check_body("store ptr @f, ptr %p", expect![[r#"
         function 'f' calls itself: 'f' calls 'f'
-    "#]],
-    );
+    "#]]);
+    check_body("call void @f(ptr @f, i32 0)", expect![[r#"
+        function 'f' calls itself: 'f' calls 'f'
+    "#]]);
+    // 40 calls on each of four levels would be inlined 40^4 times.
+    check_body(&"call void @f(ptr %p, i32 0)\n".repeat(40), expect![[r#"
+        function 'f' calls itself: 'f' calls 'f'
+    "#]]);
     check(
-        "define void @f() {\n call void @g()\n ret void\n}
-         define void @g() {\n call void @h()\n ret void\n}
-         define void @h() {\n call void @g()\n ret void\n}",
+        &format!(
+            "define void @f(ptr %p) {{\n{} ret void\n}}
+             define void @g(ptr %p) {{\n call void @h(ptr %p)\n ret void\n}}
+             define void @h(ptr %p) {{\n call void @f(ptr %p)\n ret void\n}}",
+            "call void @g(ptr %p)\n".repeat(40)
+        ),
         expect![[r#"
-            function 'g' calls itself: 'g' calls 'h' calls 'g'
+            function 'f' calls itself: 'f' calls 'g' calls 'h' calls 'f'
         "#]],
     );
-    check_body(
-        "store ptr @f, ptr %p",
-        expect![[r#"
-        function 'f' calls itself: 'f' calls 'f'
-    "#]],
-    );
+}
+
+#[test]
+fn chains_of_calls_are_short() {
     let chain: String = (0..600)
         .map(|index| format!("define void @f{index}() {{\n call void @f{}()\n ret void\n}}\n", index + 1))
         .collect();
-    check(
-        &format!("{chain}define void @f600() {{\n ret void\n}}"),
-        expect![[r#"
+    check(&format!("{chain}define void @f600() {{\n ret void\n}}"), expect![[r#"
         calls below function 'f0': 513, at most 512 allowed
-    "#]],
-    );
+    "#]]);
+}
+
+#[test]
+fn groups_of_recursive_functions_are_unrolled_one_by_one() {
+    let group = |index: usize| format!("define void @f{index}() {{\n call void @f{index}()\n ret void\n}}\n");
+    let text = verified(&(0..3).map(group).collect::<String>());
+    assert_eq!(text.matches("call void @openmps_trap()").count(), 3);
+    check(&(0..65).map(group).collect::<String>(), expect![[r#"
+        groups of recursive functions: 65, at most 64 allowed
+    "#]]);
 }
 
 #[test]

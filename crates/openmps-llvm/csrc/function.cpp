@@ -1,0 +1,11 @@
+// What LLVM-C lacks about functions: copying one.
+
+#include <llvm-c/Core.h>
+#include <llvm/IR/Function.h>
+#include <llvm/Transforms/Utils/Cloning.h>
+
+/// A copy of a function definition in the same module, unnamed, with calls of the function itself left as they are.
+extern "C" LLVMValueRef openmps_llvm_clone_function(LLVMValueRef value) {
+  llvm::ValueToValueMapTy values;
+  return llvm::wrap(llvm::CloneFunction(llvm::unwrap<llvm::Function>(value), values));
+}
