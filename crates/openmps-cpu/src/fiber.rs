@@ -13,6 +13,11 @@ use crate::jit::memory::{Mapping, PAGE_BYTES};
 /// Bytes of a fiber's stack beside what the kernel's own arrays need: spilled registers, runtime functions, libm.
 pub(crate) const STACK_BYTES: usize = 64 * 1024;
 
+/// Stacks of neighboring threads start at different places in their pages: else all of them compete for the same few sets of
+/// the cache. A cache line each, over one page.
+const COLORS: usize = 64;
+const COLOR_BYTES: usize = 64;
+
 /// Saves the callee-saved registers and the stack pointer of the running context in `*save`, and resumes `target`.
 ///
 /// # Safety
@@ -62,14 +67,14 @@ impl Stack {
     /// # Errors
     /// [`LoadError::Map`].
     pub(crate) fn new(size_bytes: usize) -> Result<Self, LoadError> {
-        let mapping = Mapping::new(size_bytes + PAGE_BYTES)?;
+        let mapping = Mapping::new(size_bytes + PAGE_BYTES + COLORS * COLOR_BYTES)?;
         mapping.guard_first_page()?;
         Ok(Self { mapping })
     }
 
     /// Bytes that a fiber may use.
     pub(crate) fn size_bytes(&self) -> usize {
-        self.mapping.size_bytes() - PAGE_BYTES
+        self.mapping.size_bytes() - PAGE_BYTES - COLORS * COLOR_BYTES
     }
 
     /// Lays out a context that, once resumed, calls `entry(context, thread)` and then `finish`. Returns its stack pointer.
@@ -91,7 +96,8 @@ impl Stack {
             0,                            // return address of `start`: ends a debugger's walk
         ];
         // After `switch` has popped seven words the stack pointer is a multiple of 16, as the ABI asks before a call.
-        let first = self.mapping.size_bytes() - 72;
+        let color = thread as usize % COLORS * COLOR_BYTES;
+        let first = self.mapping.size_bytes() - color - 72;
         for (index, word) in words.iter().enumerate() {
             self.mapping.write(first + 8 * index, &word.to_le_bytes());
         }

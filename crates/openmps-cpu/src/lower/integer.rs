@@ -59,12 +59,6 @@ fn unary(body: &mut Body, operation: &str, signed: bool, x: &Value, no: &Value) 
         "ctz" => body.intrinsic("llvm.cttz", &[x, no]),
         "popcount" => body.intrinsic("llvm.ctpop", &[x]),
         "reverse_bits" => body.intrinsic("llvm.bitreverse", &[x]),
-        "normalize_function_constant_predicate" => {
-            let truth = body.compare("icmp ne", x, &Value::int(&x.ty, 0));
-            body.cast("zext", &truth, &x.ty)
-        }
-        // Only feeds assumptions.
-        "is_uniform" => Value::new(x.ty.with("i1"), "true"),
         _ => return None,
     })
 }

@@ -7,6 +7,7 @@
 mod atomic;
 mod barrier;
 mod convert;
+mod execution;
 mod integer;
 mod math;
 mod matrix;
@@ -111,7 +112,9 @@ pub(crate) fn definitions(kernel: &str, functions: &[Function<'_>]) -> Result<De
         if result != declaration.result.as_ref() {
             return Err(unsupported());
         }
-        needs_fibers |= simd::is_lane_operation(&declaration) || barrier::is_barrier(&declaration);
+        needs_fibers |= simd::is_lane_operation(&declaration)
+            || barrier::is_barrier(&declaration)
+            || execution::asks_for_lane(&declaration);
         text.push_str(&declaration.definition(body, &lowered));
     }
     Ok(Definitions { text, needs_fibers })
@@ -119,10 +122,21 @@ pub(crate) fn definitions(kernel: &str, functions: &[Function<'_>]) -> Result<De
 
 /// The body by the first family that knows the name; each starts with an empty one.
 fn lower(declaration: &Declaration) -> Option<(Body, Lowered)> {
-    let families =
-        [math::lower, integer::lower, convert::lower, atomic::lower, barrier::lower, simd::lower, matrix::lower];
+    let families = [
+        math::lower,
+        integer::lower,
+        convert::lower,
+        atomic::lower,
+        barrier::lower,
+        simd::lower,
+        matrix::lower,
+        execution::lower,
+    ];
     families.iter().find_map(|family| {
         let mut body = Body::default();
         family(declaration, &mut body).map(|lowered| (body, lowered))
     })
 }
+
+#[cfg(test)]
+mod tests;

@@ -101,24 +101,14 @@ fn element_of(ty: &Ty, signed: bool) -> Option<Element> {
     })
 }
 
-/// Whether the function needs to know its lane or waits for others.
+/// Whether lanes wait for each other in this function.
 pub(super) fn is_lane_operation(declaration: &Declaration) -> bool {
     let (name, _) = declaration.parts();
-    operation_of(declaration).is_some()
-        || name.starts_with("simdgroup_matrix_8x8")
-        || name == "get_thread_index_in_simdgroup"
+    operation_of(declaration).is_some() || name.starts_with("simdgroup_matrix_8x8")
 }
 
 pub(super) fn lower(declaration: &Declaration, body: &mut Body) -> Option<Lowered> {
-    let (name, parts) = declaration.parts();
-    match name {
-        "get_simdgroup_size" => return Some(Lowered::Value(Value::int(declaration.result.as_ref()?, 32))),
-        "get_thread_index_in_simdgroup" => {
-            let lane = body.call(&Ty::scalar("i32"), "openmps_lane_index", &[]);
-            return Some(Lowered::Value(body.cast("trunc", &lane, declaration.result.as_ref()?)));
-        }
-        _ => {}
-    }
+    let (_, parts) = declaration.parts();
     let (operation, width) = operation_of(declaration)?;
     let result = declaration.result.clone()?;
     let signed = parts.contains(&"s");

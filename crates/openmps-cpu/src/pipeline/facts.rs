@@ -2,7 +2,7 @@
 
 use openmps_engine::{EngineError, KernelSignature};
 use openmps_llvm::opcode::PlainOp;
-use openmps_llvm::{Module, TargetMachine};
+use openmps_llvm::{Function, Module, TargetMachine};
 
 use super::link_text;
 use crate::abi::{ABI_VERSION, INFO_SYMBOL, INFO_WORDS, KERNEL_SYMBOL, KernelInfo, Mode, PRIVATE_BYTES_MAX};
@@ -10,6 +10,8 @@ use crate::lower::order::weak_topological_order;
 
 /// How many times a loop is taken to run, for the estimate of work.
 const LOOP_TURNS: u32 = 8;
+/// Stack for the frames of functions that call themselves.
+const RECURSION_BYTES: u64 = 64 * 1024;
 
 /// Facts that optimization would blur: how much one thread does, which arguments it reads.
 ///
@@ -87,12 +89,13 @@ pub(super) fn store(
     link_text(module, machine, &text)
 }
 
-/// Bytes of all stack arrays of the exported function.
+/// Bytes of all stack arrays, with room for calls where a function was not inlined.
 fn private_bytes(module: &Module<'_>, signature: &KernelSignature) -> Result<u32, EngineError> {
     let unsupported = |reason: String| EngineError::Unsupported(format!("kernel '{}': {reason}", signature.name));
-    let function = module.function(KERNEL_SYMBOL).expect("the entry was linked");
-    let mut bytes = 0_u64;
-    for alloca in function.instructions().into_iter().filter(|it| it.opcode().is(PlainOp::Alloca)) {
+    let definitions: Vec<_> = module.functions().into_iter().filter(|function| !function.is_declaration()).collect();
+    let mut bytes = if definitions.len() > 1 { RECURSION_BYTES } else { 0 };
+    let instructions = definitions.into_iter().flat_map(Function::instructions);
+    for alloca in instructions.filter(|it| it.opcode().is(PlainOp::Alloca)) {
         let count = alloca.operand(0).as_const_int();
         let count = count.ok_or_else(|| unsupported("stack memory of variable size".to_owned()))?;
         let ty = alloca.allocated_type().expect("an alloca allocates a type");

@@ -2,6 +2,8 @@
 //! fast-math promises that kernels break (they compare with infinity), ranges on loads of host memory, alias promises that in-place
 //! operations break, attributes that speak of another target.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use openmps_engine::{EngineError, KernelSignature};
 use openmps_llvm::{
     AttributePlace, CastOp, FastMath, Function, Instruction, Linkage, Module, Opcode, PassOptions, TargetMachine,
@@ -28,8 +30,8 @@ const STRING_ATTRIBUTES: [&str; 14] = [
     "target-features",
     "unsafe-fp-math",
 ];
-const ENUM_ATTRIBUTES: [&str; 8] =
-    ["noinline", "optnone", "optsize", "minsize", "ssp", "sspstrong", "sspreq", "uwtable"];
+const ENUM_ATTRIBUTES: [&str; 9] =
+    ["alwaysinline", "noinline", "optnone", "optsize", "minsize", "ssp", "sspstrong", "sspreq", "uwtable"];
 /// Promises about memory that in-place operations and foreign host data break.
 const METADATA: [&str; 5] = ["alias.scope", "noalias", "range", "tbaa", "tbaa.struct"];
 
@@ -75,21 +77,48 @@ fn rename_kernel(module: &Module<'_>, signature: &KernelSignature) -> Result<Str
     Ok(kernel.name())
 }
 
-/// Gives every definition but `name` internal linkage, so that unused ones disappear and used ones are inlined.
+/// Gives every definition but `name` internal linkage, so that unused ones disappear.
 pub(super) fn hide_all_but(module: &Module<'_>, name: &str) {
     for function in module.functions().into_iter().filter(|function| !function.is_declaration()) {
-        if function.name() == name {
-            function.set_linkage(Linkage::External);
-        } else {
-            function.set_linkage(Linkage::Internal);
-            function.add_attribute(AttributePlace::Function, "alwaysinline", 0);
-        }
+        let linkage = if function.name() == name { Linkage::External } else { Linkage::Internal };
+        function.set_linkage(linkage);
     }
     for global in module.globals().into_iter().filter(|global| !global.is_declaration()) {
         if !global.name().starts_with("llvm.") {
             global.set_linkage(Linkage::Internal);
         }
     }
+}
+
+/// Asks for every definition but `name` to be inlined, except those that call themselves on some way: Metal has no recursion,
+/// but its compiler accepts functions whose calls of each other end, and so do PyTorch's headers.
+pub(super) fn inline_all_but(module: &Module<'_>, name: &str) {
+    let definitions: Vec<Function<'_>> =
+        module.functions().into_iter().filter(|function| !function.is_declaration()).collect();
+    let callees: BTreeMap<Function<'_>, Vec<Function<'_>>> = definitions
+        .iter()
+        .map(|&function| (function, function.calls().into_iter().filter_map(Instruction::called_function).collect()))
+        .collect();
+    for &function in definitions.iter().filter(|function| function.name() != name) {
+        let attribute = if reaches_itself(function, &callees) { "noinline" } else { "alwaysinline" };
+        function.add_attribute(AttributePlace::Function, attribute, 0);
+    }
+}
+
+fn reaches_itself<'m>(start: Function<'m>, callees: &BTreeMap<Function<'m>, Vec<Function<'m>>>) -> bool {
+    let mut seen = BTreeSet::new();
+    let mut open = vec![start];
+    while let Some(function) = open.pop() {
+        for &callee in callees.get(&function).into_iter().flatten() {
+            if callee == start {
+                return true;
+            }
+            if seen.insert(callee) {
+                open.push(callee);
+            }
+        }
+    }
+    false
 }
 
 fn clean_attributes(function: Function<'_>) {

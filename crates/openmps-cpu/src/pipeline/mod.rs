@@ -132,9 +132,10 @@ fn link_text(module: &mut Module<'_>, machine: &TargetMachine, text: &str) -> Re
     module.link(part).map_err(internal)
 }
 
-/// Makes the exported function the only one.
+/// Makes the exported function the only one, but for functions that call themselves.
 fn inline_everything(module: &mut Module<'_>, machine: &TargetMachine) -> Result<(), EngineError> {
     isolate::hide_all_but(module, KERNEL_SYMBOL);
+    isolate::inline_all_but(module, KERNEL_SYMBOL);
     module.run_passes("always-inline,globaldce", Some(machine), PassOptions::default()).map_err(internal)
 }
 

@@ -5,7 +5,7 @@
 
 use openmps_engine::{EngineError, KernelSignature};
 use openmps_llvm::opcode::PlainOp;
-use openmps_llvm::{Builder, Function, Instruction, Module, Opcode, Value};
+use openmps_llvm::{Block, Builder, Function, Instruction, Module, Opcode, Value};
 
 use crate::abi::{KERNEL_SYMBOL, THREADGROUP_MEMORY_BYTES_MAX};
 
@@ -67,6 +67,10 @@ fn block_address(function: Function<'_>) -> Instruction<'_> {
 fn replace<'m>(builder: &Builder<'m>, constant: Value<'m>, value: Value<'m>) -> Result<(), Value<'m>> {
     for user in constant.users() {
         if let Some(instruction) = user.as_instruction() {
+            // A function that calls itself was not inlined, and does not know the block.
+            if instruction.block().map(Block::function) != builder.block().map(Block::function) {
+                return Err(user);
+            }
             for index in 0..instruction.operand_count() {
                 if instruction.operand(index) == constant {
                     instruction.set_operand(index, value);

@@ -116,3 +116,42 @@ fn an_empty_grid_runs_nothing() {
     dispatch(&*kernel, &bindings, [0, 1, 1], [1, 1, 1]);
     assert_eq!(y, [1.0]);
 }
+
+/// Two functions that call each other with a smaller operand until it is small.
+const MUTUAL_RECURSION: &str = "
+define internal i32 @down(i32 %n) noinline {
+  %is.small = icmp ult i32 %n, 2
+  br i1 %is.small, label %end, label %more
+more:
+  %m = sub i32 %n, 1
+  %r = call i32 @other(i32 %m)
+  %s = add i32 %r, %n
+  ret i32 %s
+end:
+  ret i32 %n
+}
+define internal i32 @other(i32 %n) {
+  %d = udiv i32 %n, 2
+  %r = call i32 @down(i32 %d)
+  ret i32 %r
+}
+define void @k(ptr addrspace(1) %out, i32 %id) {
+  %r = call i32 @down(i32 %id)
+  %l = zext i32 %id to i64
+  %q = getelementptr i32, ptr addrspace(1) %out, i64 %l
+  store i32 %r, ptr addrspace(1) %q
+  ret void
+}";
+
+#[test]
+fn functions_may_call_each_other() {
+    fn down(n: u32) -> u32 {
+        if n < 2 { n } else { down((n - 1) / 2) + n }
+    }
+    let kernel = compile(MUTUAL_RECURSION, &[buffer(0), builtin(Builtin::ThreadPositionInGrid, 1)]);
+    let mut output = vec![0_u32; 1000];
+    let mut bindings = Default::default();
+    bind(&mut bindings, 0, &mut output);
+    dispatch(&*kernel, &bindings, [1000, 1, 1], [100, 1, 1]);
+    assert_eq!(output, (0..1000).map(down).collect::<Vec<u32>>());
+}

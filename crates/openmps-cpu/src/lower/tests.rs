@@ -1,0 +1,74 @@
+//! Every row of the intrinsic table has a body that LLVM accepts, in every form and signature.
+
+use openmps_air::element::Element;
+use openmps_air::intrinsics::{ExecutionOperation, Lift, Operation, Row, Signature, Slot, rows};
+use openmps_engine::AddressSpace;
+use openmps_llvm::Context;
+
+use super::*;
+
+/// Functions that this engine refuses: asynchronous copies occur in precompiled libraries alone, which come later.
+fn is_refused(row: &Row) -> bool {
+    use ExecutionOperation as Op;
+    matches!(row.operation, Operation::Execution(Op::AsyncCopy1d | Op::AsyncCopy2d | Op::WaitEvents))
+}
+
+fn scalar(element: Element) -> &'static str {
+    match element {
+        Element::F16 => "half",
+        Element::Bf16 => "bfloat",
+        Element::F32 => "float",
+        Element::I1 => "i1",
+        Element::I8 => "i8",
+        Element::I16 => "i16",
+        Element::I32 => "i32",
+        Element::I64 => "i64",
+    }
+}
+
+fn ty(slot: Slot, lanes: u32) -> Option<Ty> {
+    Some(match slot {
+        Slot::Void => return None,
+        Slot::Lifted(element) => Ty { scalar: scalar(element).to_owned(), lanes },
+        Slot::Scalar(element) => Ty::scalar(scalar(element)),
+        Slot::Vector(element, lanes) => Ty { scalar: scalar(element).to_owned(), lanes },
+        Slot::Pointer(AddressSpace::Thread) => Ty::scalar("ptr"),
+        Slot::Pointer(space) => Ty::scalar(&format!("ptr addrspace({})", space as u32)),
+    })
+}
+
+fn declaration(row: &Row, signature: &Signature, lanes: u32) -> Declaration {
+    let parameters = signature.operands.iter().filter_map(|slot| ty(*slot, lanes)).collect();
+    Declaration { name: row.name.clone(), result: ty(signature.result, lanes), parameters }
+}
+
+#[test]
+fn every_row_has_a_valid_body() {
+    let context = Context::new();
+    let mut refused = 0;
+    for row in rows() {
+        let forms: &[u32] = match row.lift {
+            Lift::None => &[1],
+            Lift::Elementwise => &[1, 2, 3, 4],
+            Lift::Horizontal => &[2, 3, 4],
+        };
+        for (signature, &lanes) in row.signatures.iter().flat_map(|signature| forms.iter().map(move |l| (signature, l)))
+        {
+            let declaration = declaration(row, signature, lanes);
+            let Some((body, lowered)) = lower(&declaration) else {
+                assert!(is_refused(row), "{} has no lowering", row.name);
+                refused += 1;
+                continue;
+            };
+            let result = match &lowered {
+                Lowered::Value(value) => Some(&value.ty),
+                Lowered::Void => None,
+            };
+            assert_eq!(result, declaration.result.as_ref(), "{}", row.name);
+            let text = format!("{RUNTIME}{}", declaration.definition(body, &lowered));
+            let module = context.parse_ir(&text).unwrap_or_else(|error| panic!("{error} in\n{text}"));
+            module.verify().unwrap_or_else(|error| panic!("{error} in\n{text}"));
+        }
+    }
+    println!("{refused} forms are refused");
+}
