@@ -167,6 +167,18 @@ __MSL_VOTE(quad)
   }
 __MSL_REDUCTIONS(__MSL_M, simd)
 __MSL_REDUCTIONS(__MSL_M, quad)
+#undef __MSL_M
+// Public kernels instantiate these for floating types too; they act on the bits there.
+#define __MSL_M(G, op)                                                                 \
+  template <class T>                                                                   \
+  __MSL_INLINE T __metal_##G##_##op(T a) {                                             \
+    if constexpr (metal::is_integral_v<T>)                                             \
+      return metal::G##_##op(a);                                                       \
+    else if constexpr (sizeof(T) == 4)                                                 \
+      return as_type<T>(metal::G##_##op(as_type<uint>(a)));                            \
+    else                                                                               \
+      return as_type<T>(metal::G##_##op(as_type<ushort>(a)));                          \
+  }
 __MSL_BITWISE(__MSL_M, simd)
 __MSL_BITWISE(__MSL_M, quad)
 #undef __MSL_M

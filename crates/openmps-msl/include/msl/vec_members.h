@@ -11,22 +11,40 @@ vec() = default;
 __MSL_INLINE constexpr vec(T s) : __components(__MSL_LIST(__MSL_F)) {}
 #undef __MSL_F
 __MSL_INLINE constexpr vec(__raw v, __d::raw_tag tag) : __components(v, tag) {}
-#define __MSL_F(c) __air::cast<T>(v.c)
 template <class U, class = enable_if_t<!__is_same(U, T)>>
-__MSL_INLINE explicit constexpr vec(vec<U, __MSL_N> v) : __components(__MSL_LIST(__MSL_F)) {}
+__MSL_INLINE explicit constexpr vec(vec<U, __MSL_N> v) : vec(__from(v)) {}
 template <class U, class = enable_if_t<!__is_same(U, T)>, class = void>
-__MSL_INLINE explicit constexpr vec(packed_vec<U, __MSL_N> v) : __components(__MSL_LIST(__MSL_F)) {}
+__MSL_INLINE explicit constexpr vec(packed_vec<U, __MSL_N> v) : vec(__from(vec<U, __MSL_N>(v))) {}
+
+// Conversion of all components. Between floating types and from integers the raw vectors convert at once; from floating types to
+// integers each component does, because only scalars saturate.
+#define __MSL_F(c) __air::cast<T>(v.c)
+template <class U>
+static __MSL_INLINE constexpr vec __from(vec<U, __MSL_N> v) {
+  if (__builtin_is_constant_evaluated()) return vec(__MSL_LIST(__MSL_F));
+  if constexpr (__is_same(T, bool))
+    return vec(__d::truth<__MSL_N>(v.__v != 0), __d::raw_tag());
+  else if constexpr (__air::is_half_bfloat<T, U>)
+    return vec(__builtin_convertvector(__builtin_convertvector(v.__v, __d::raw<float, __MSL_N>), __raw), __d::raw_tag());
+  else if constexpr (__d::kind<U>::integer || __d::kind<T>::floating)
+    return vec(__builtin_convertvector(v.__v, __raw), __d::raw_tag());
+  else
+    return vec(__MSL_LIST(__MSL_F));
+}
 #undef __MSL_F
 
 __MSL_INLINE T& operator[](size_t i) { return (&this->x)[i]; }
 __MSL_INLINE T operator[](size_t i) const { return (&this->x)[i]; }
 
+// Products and sums may fuse, as those of scalars in one expression do: clang's rule cannot see through these functions.
 #define __MSL_ARITHMETIC(op, F)                                                   \
   friend __MSL_INLINE constexpr vec operator op(vec p, vec q) {                   \
+    _Pragma("clang fp contract(fast)")                                            \
     if (__builtin_is_constant_evaluated()) return vec(__MSL_LIST(F));             \
     return vec(__raw(p.__v op q.__v), __d::raw_tag());                            \
   }                                                                               \
   __MSL_INLINE vec& operator op##=(vec q) {                                       \
+    _Pragma("clang fp contract(fast)")                                            \
     this->__v = this->__v op q.__v;                                                           \
     return *this;                                                                 \
   }
