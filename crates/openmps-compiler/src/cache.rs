@@ -164,3 +164,6 @@ fn files_below(folder: &Path) -> Vec<PathBuf> {
     };
     list(folder).iter().flat_map(|inner| list(inner)).collect()
 }
+
+#[cfg(test)]
+mod tests;

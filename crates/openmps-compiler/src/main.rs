@@ -15,7 +15,7 @@ use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use openmps_engine::{CompileOptions, LanguageVersion, MathMode, SourceCompiler};
+use openmps_engine::{CompileOptions, Diagnostic, LanguageVersion, MathMode, Severity, SourceCompiler};
 use openmps_msl::{DriverConfig, MslCompiler, options};
 
 const USAGE: &str = "usage: openmps-compiler compile FILE [--output AIR] [--metal 3.1|3.2|4.0] [--fast]\n       openmps-compiler pch FOLDER\n       openmps-compiler serve\n       with [--include FOLDER] [--pch-cache FOLDER]";
@@ -110,15 +110,9 @@ fn compile(compiler: &MslCompiler, arguments: &Arguments) -> Result<(), String> 
     let path = PathBuf::from(&arguments.words[1]);
     let source = std::fs::read_to_string(&path).map_err(|error| format!("{}: {error}", path.display()))?;
     let compiled = compiler.compile_source(&source, &arguments.options).map_err(|error| error.to_string())?;
-    for warning in &compiled.warnings {
-        let _ = writeln!(
-            std::io::stderr(),
-            "{}:{}:{}: warning: {}",
-            warning.file,
-            warning.line,
-            warning.column,
-            warning.message
-        );
+    for Diagnostic { severity, file, line, column, message } in &compiled.warnings {
+        let severity = if *severity == Severity::Note { "note" } else { "warning" };
+        let _ = writeln!(std::io::stderr(), "{file}:{line}:{column}: {severity}: {message}");
     }
     for kernel in &compiled.kernels {
         say(&kernel.name)?;

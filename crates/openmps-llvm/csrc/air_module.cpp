@@ -318,6 +318,21 @@ void drop_dead(Module &module) {
   }
 }
 
+// What C++ has and Metal has not, and clang does not reject while it compiles for a device. Null if there is none.
+const char *find_unsupported(const Module &module) {
+  if (module.getFunction("__cxa_throw") || module.getFunction("__cxa_allocate_exception"))
+    return "exceptions are not supported in Metal";
+  const auto is_double = [](const Value *value) { return value->getType()->getScalarType()->isDoubleTy(); };
+  for (const Function &function : module)
+    for (const Instruction &instruction : instructions(function)) {
+      if (const auto *call = dyn_cast<CallBase>(&instruction); call && call->isInlineAsm())
+        return "inline assembly is not supported in Metal";
+      if (is_double(&instruction) || any_of(instruction.operand_values(), is_double))
+        return "'double' is not supported in Metal";
+    }
+  return nullptr;
+}
+
 } // namespace
 
 bool build_air(Module &module, const std::vector<Kernel> &kernels, const std::vector<Function *> &functions,
@@ -341,6 +356,10 @@ bool build_air(Module &module, const std::vector<Kernel> &kernels, const std::ve
   if (!fold_constructors(module, message))
     return false;
   drop_dead(module);
+  if (const char *unsupported = find_unsupported(module)) {
+    message = unsupported;
+    return false;
+  }
   for (size_t i = 0; i < kernels.size(); ++i)
     add_kernel_node(module, entries[i], kernels[i]);
   add_module_metadata(module, request);

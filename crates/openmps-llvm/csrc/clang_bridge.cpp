@@ -120,8 +120,6 @@ void report(OpenmpsClangResult &result, std::string message) {
 
 bool generate_air(CompilerInstance &instance, const OpenmpsClangRequest &request, OpenmpsClangResult &result) {
   llvm::LLVMContext context;
-  // Names of parameters are in the metadata, and names of values cost time.
-  context.setDiscardValueNames(true);
   GenerateAirAction action(context, request);
   if (!instance.ExecuteAction(action) || !action.module)
     return false;

@@ -129,6 +129,12 @@ bool is_position_type(QualType type) {
   return canonical->isSpecificBuiltinType(BuiltinType::UShort) || canonical->isSpecificBuiltinType(BuiltinType::UInt);
 }
 
+// Where the user asked for this function: the explicit instantiation of a template, else the declaration.
+SourceLocation place_of(const FunctionDecl *function) {
+  const SourceLocation instantiation = function->getPointOfInstantiation();
+  return instantiation.isValid() ? instantiation : function->getLocation();
+}
+
 PrintingPolicy printing_policy(const ASTContext &context) {
   PrintingPolicy policy(context.getLangOpts());
   policy.SuppressTagKeyword = true;
@@ -151,11 +157,46 @@ bool KernelCollector::HandleTopLevelDecl(DeclGroupRef group) {
 
 void KernelCollector::visit(Decl *declaration) {
   if (auto *function = dyn_cast<FunctionDecl>(declaration)) {
+    check_locals(function);
     collect(function);
+  } else if (const auto *pattern = dyn_cast<FunctionTemplateDecl>(declaration)) {
+    check_locals(pattern->getTemplatedDecl());
+  } else if (const auto *variable = dyn_cast<VarDecl>(declaration)) {
+    check_program_variable(variable);
   } else if (isa<NamespaceDecl, LinkageSpecDecl, CXXRecordDecl>(declaration)) {
     for (Decl *inner : cast<DeclContext>(declaration)->decls())
       visit(inner);
   }
+}
+
+bool KernelCollector::check_double(const VarDecl *variable) {
+  const ASTContext &context = variable->getASTContext();
+  QualType type = variable->getType();
+  if (type->isPointerOrReferenceType())
+    type = type->getPointeeType();
+  if (!context.getBaseElementType(type)->isSpecificBuiltinType(BuiltinType::Double))
+    return true;
+  error(variable->getLocation(), "'double' is not supported in Metal");
+  return false;
+}
+
+// Parameters and named local variables, also in nested blocks, are declarations of the function.
+void KernelCollector::check_locals(const FunctionDecl *function) {
+  if (function->isTemplateInstantiation() || !function->doesThisDeclarationHaveABody())
+    return;
+  for (const ParmVarDecl *parameter : function->parameters())
+    check_double(parameter);
+  for (const Decl *declaration : function->decls())
+    if (const auto *variable = dyn_cast<VarDecl>(declaration); variable && !isa<ParmVarDecl>(variable))
+      check_double(variable);
+}
+
+void KernelCollector::check_program_variable(const VarDecl *variable) {
+  if (variable->isStaticDataMember() || variable->isInvalidDecl() || variable->getType()->isDependentType())
+    return;
+  const QualType type = variable->getType();
+  if (check_double(variable) && !type.isConstQualified() && !type->isReferenceType())
+    error(variable->getLocation(), "program scope variable must reside in constant address space");
 }
 
 void KernelCollector::collect(FunctionDecl *function) {
@@ -173,7 +214,7 @@ void KernelCollector::collect(FunctionDecl *function) {
   if (!function->getReturnType()->isVoidType())
     error(function->getLocation(), "invalid return type %0 for kernel function") << function->getReturnType();
   if (!host_names.insert(kernel.host_name).second)
-    error(function->getLocation(), "redefinition of kernel '%0'") << kernel.host_name;
+    error(place_of(function), "redefinition of kernel '%0'") << kernel.host_name;
 
   std::vector<bool> has_index;
   for (ParmVarDecl *declaration : function->parameters()) {

@@ -92,8 +92,13 @@ fn rejection(report: Report) -> CompileError {
 impl SourceCompiler for MslCompiler {
     fn compile_source(&self, source: &str, options: &CompileOptions) -> Result<CompiledSource, CompileError> {
         let UnverifiedAir { bitcode, warnings } = self.compile_unverified(source, options)?;
+        // Nearly always the source's fault, such as recursion, which clang allows and AIR does not.
         let (air, kernels) = openmps_air::verify_and_reflect(&bitcode).map_err(|error| {
-            CompileError::Internal(format!("the Metal compiler made a module that is not valid AIR: {error}"))
+            let message = error.to_string();
+            let mut report = Report::default();
+            let diagnostic = Diagnostic { severity: Severity::Error, file: String::new(), line: 0, column: 0, message };
+            diagnostics::append_plain(&mut report, source, vec![diagnostic]);
+            rejection(report)
         })?;
         Ok(CompiledSource { air, kernels, warnings })
     }

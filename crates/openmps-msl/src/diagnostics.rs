@@ -128,7 +128,7 @@ fn caret_line(text: &str, column: u32, ranges: &[Range<u32>]) -> String {
 }
 
 /// Plain replacements, longest first where one contains another.
-const WORDS: [(&str, &str); 24] = [
+const WORDS: [(&str, &str); 25] = [
     ("const __global_host ", "constant "),
     ("__global_host const ", "constant "),
     ("__global_host ", "constant "),
@@ -150,6 +150,7 @@ const WORDS: [(&str, &str); 24] = [
     ("unsigned short", "ushort"),
     ("unsigned int", "uint"),
     ("unsigned long", "ulong"),
+    ("'clang::sycl_external' attribute", "'kernel' attribute"),
     ("SYCL device code", "a Metal library"),
     ("SYCL kernel", "a Metal kernel"),
     ("::__air::cast", "static_cast"),

@@ -72,6 +72,8 @@ impl Driver {
         arguments[language] = "c++-header".to_owned();
         // A touched header must not invalidate it; the name already depends on the text.
         arguments.extend(["-emit-pch".to_owned(), "-fno-pch-timestamp".to_owned()]);
+        // Otherwise each compile repeats the instantiations that the headers leave pending.
+        arguments.push("-fpch-instantiate-templates".to_owned());
         let temporary = folder.join(format!(".{}.{}", self.header_name(compile_options), std::process::id()));
         let outcome = clang::precompile_header(&request(PRELUDE, &arguments, compile_options), &temporary);
         match outcome {
@@ -101,6 +103,8 @@ impl Driver {
 
     fn header_name(&self, compile_options: &CompileOptions) -> String {
         let mut hasher = blake3::Hasher::new();
+        // Counts up with every change to how the header is built.
+        hasher.update(b"2");
         hasher.update(self.header_hash.get_or_init(|| hash_folder(&self.config.include_dir)).as_bytes());
         for argument in options::clang_arguments(compile_options, &self.config.include_dir) {
             hasher.update(argument.as_bytes());

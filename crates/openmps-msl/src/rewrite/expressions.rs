@@ -26,6 +26,10 @@ impl<'a> Walker<'a> {
                 None
             }
             TokenKind::String if self.in_function() && !self.in_macro() && !self.statement.keeps_strings => {
+                // The operand of `_Pragma` is for the preprocessor.
+                if self.statement.last() == "(" && self.statement.before_last() == "_Pragma" {
+                    return None;
+                }
                 let run = stream[index..].iter().take_while(|next| next.kind == TokenKind::String).count();
                 self.edits.insert_before(word.start, "((constant const char*)");
                 self.edits.insert_after(stream[index + run - 1].end, ")");

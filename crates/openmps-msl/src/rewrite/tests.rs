@@ -135,12 +135,12 @@ fn rule_8_array_parameters_are_pointers() {
 #[test]
 fn rule_9_string_literals_are_constant() {
     check(
-        "#define WHERE __FILE__\n#define TEXT \"t\"\nconstant char c[] = \"x\";\nvoid f() { g(\"a\" \"b\"); static_assert(true, \"c\"); h(__func__); }",
+        "#define WHERE __FILE__\n#define TEXT \"t\"\nconstant char c[] = \"x\";\nvoid f() { g(\"a\" \"b\"); static_assert(true, \"c\"); h(__func__); _Pragma(\"unroll\") i(); }",
         expect![[r##"
             #define WHERE ((constant const char*)__FILE__)
             #define TEXT "t"
             constant char c[] = "x";
-            void f() { g(((constant const char*)"a" "b")); static_assert(true, "c"); h(((constant const char*)__func__)); }"##]],
+            void f() { g(((constant const char*)"a" "b")); static_assert(true, "c"); h(((constant const char*)__func__)); _Pragma("unroll") i(); }"##]],
     );
 }
 

@@ -1,0 +1,173 @@
+//! The client against the real server, and against servers that misbehave.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Instant;
+
+use openmps_compiler::{Client, ClientConfig};
+use openmps_cpu::CodeGenerator;
+use openmps_engine::{CompileError, CompileOptions, EngineError, EngineOptions, SourceCompiler};
+
+const FULL: &str = "kernel void full(device float* out, constant float& val, uint idx [[thread_position_in_grid]]) { out[idx] = val; }";
+
+/// A folder of this test alone, removed at its end.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Self {
+        let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("client-{}-{name}", std::process::id()));
+        let _ = fs::remove_dir_all(&path);
+        fs::create_dir_all(&path).unwrap();
+        Self(path)
+    }
+
+    /// An executable shell script.
+    fn script(&self, text: &str) -> PathBuf {
+        let path = self.0.join("server.sh");
+        fs::write(&path, format!("#!/bin/sh\n{text}\n")).unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+        path
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+fn config(cache_dir: Option<PathBuf>) -> ClientConfig {
+    let include = Path::new(env!("CARGO_MANIFEST_DIR")).join("../openmps-msl/include");
+    ClientConfig {
+        include_dir: Some(include),
+        cache_dir,
+        ..ClientConfig::new(env!("CARGO_BIN_EXE_openmps-compiler").into())
+    }
+}
+
+fn options() -> CompileOptions {
+    CompileOptions::default()
+}
+
+#[test]
+fn source_and_kernel_come_from_one_process_and_then_from_the_cache() {
+    let folder = Folder::new("cache");
+    let client = Client::new(config(Some(folder.0.clone())));
+    let compiled = client.compile_source(FULL, &options()).unwrap();
+    let first = client.process_id().unwrap();
+    assert_eq!(compiled.kernels.iter().map(|kernel| kernel.name.as_str()).collect::<Vec<_>>(), ["full"]);
+    let object = client.generate(&compiled.air, &compiled.kernels[0], &EngineOptions::default()).unwrap();
+    assert_eq!(&object[..4], b"\x7fELF");
+    assert_eq!(client.process_id(), Some(first));
+
+    let again = Client::new(config(Some(folder.0.clone())));
+    let start = Instant::now();
+    assert_eq!(again.compile_source(FULL, &options()).unwrap(), compiled);
+    assert_eq!(again.generate(&compiled.air, &compiled.kernels[0], &EngineOptions::default()).unwrap(), object);
+    println!("both from the cache: {:?}", start.elapsed());
+    assert_eq!(again.process_id(), None, "a cache hit starts no process");
+}
+
+#[test]
+fn wrong_source_is_cached_as_wrong() {
+    let folder = Folder::new("wrong");
+    let error = Client::new(config(Some(folder.0.clone())))
+        .compile_source("kernel void f() { oops; }", &options())
+        .unwrap_err();
+    assert!(error.to_string().starts_with("program_source:1:19: error: "), "{error}");
+    let again = Client::new(config(Some(folder.0.clone())));
+    assert_eq!(again.compile_source("kernel void f() { oops; }", &options()).unwrap_err(), error);
+    assert_eq!(again.process_id(), None);
+}
+
+#[test]
+fn a_server_that_was_killed_is_replaced() {
+    let client = Client::new(config(None));
+    client.compile_source(FULL, &options()).unwrap();
+    let first = client.process_id().unwrap();
+    assert!(std::process::Command::new("kill").args(["-9", &first.to_string()]).status().unwrap().success());
+    client.compile_source(FULL, &options()).unwrap();
+    assert_ne!(client.process_id(), Some(first));
+}
+
+#[test]
+fn a_crash_of_clang_is_an_error_and_the_next_source_compiles() {
+    let client = Client::new(config(None));
+    let error = client.compile_source("#pragma clang __debug crash\n", &options()).unwrap_err();
+    assert_eq!(error, CompileError::Internal("the Metal compiler crashed on this source text".to_owned()));
+    client.compile_source(FULL, &options()).unwrap();
+}
+
+#[test]
+fn threads_share_one_server() {
+    let client = Arc::new(Client::new(config(None)));
+    std::thread::scope(|scope| {
+        for index in 0..4 {
+            let client = Arc::clone(&client);
+            scope.spawn(move || {
+                let source = format!("kernel void k{index}(device int* x) {{ x[0] = {index}; }}");
+                let compiled = client.compile_source(&source, &options()).unwrap();
+                assert_eq!(compiled.kernels[0].name, format!("k{index}"));
+            });
+        }
+    });
+}
+
+#[test]
+fn a_kernel_that_is_not_there_is_an_error_of_the_engine() {
+    let client = Client::new(config(None));
+    let mut compiled = client.compile_source(FULL, &options()).unwrap();
+    "empty".clone_into(&mut compiled.kernels[0].name);
+    let result = client.generate(&compiled.air, &compiled.kernels[0], &EngineOptions::default());
+    assert_eq!(result.unwrap_err(), EngineError::NoSuchKernel("empty".to_owned()));
+}
+
+fn failure(executable: PathBuf) -> String {
+    let client = Client::new(ClientConfig::new(executable));
+    match client.compile_source(FULL, &options()).unwrap_err() {
+        CompileError::Internal(text) => text,
+        error @ CompileError::Diagnostics { .. } => panic!("{error}"),
+    }
+}
+
+#[test]
+fn a_missing_executable_is_named() {
+    let text = failure("/nowhere/openmps-compiler".into());
+    assert_eq!(
+        text,
+        "cannot start the compiler process /nowhere/openmps-compiler: No such file or directory (os error 2)"
+    );
+}
+
+#[test]
+fn a_server_that_dies_says_how() {
+    let folder = Folder::new("dies");
+    let text = failure(folder.script("head -c 20 > /dev/null; echo out of cheese >&2; exit 3"));
+    assert_eq!(text, "the compiler process ended with status 3 while it compiled source text: out of cheese");
+    let text = failure(folder.script("head -c 20 > /dev/null; kill -9 $$"));
+    assert_eq!(text, "the compiler process was ended by signal 9 (SIGKILL) while it compiled source text");
+}
+
+#[test]
+fn a_server_of_another_version_is_refused() {
+    let folder = Folder::new("version");
+    let text = failure(folder.script(r"printf '\001\000\000\000\143\000\000\000x' >&0; sleep 5"));
+    assert_eq!(
+        text,
+        "the compiler process gave an answer that cannot be read: the other side speaks protocol version 99, expected 1"
+    );
+}
+
+/// What a forked child does is checked through Python's `os.fork` in python/tests; here, that an interrupt of the
+/// terminal does not reach the server.
+#[test]
+fn the_server_ignores_interrupts() {
+    let client = Client::new(config(None));
+    client.compile_source(FULL, &options()).unwrap();
+    let first = client.process_id().unwrap();
+    assert!(std::process::Command::new("kill").args(["-INT", &first.to_string()]).status().unwrap().success());
+    client.compile_source(FULL, &options()).unwrap();
+    assert_eq!(client.process_id(), Some(first));
+}

@@ -1,0 +1,159 @@
+//! The AIR of small kernels, as text: entry points and what `!air.kernel` says about their arguments.
+
+mod common;
+
+use expect_test::{Expect, expect};
+use openmps_llvm::Context;
+
+/// The module without what is the same in all of them.
+fn check(source: &str, expected: Expect) {
+    let compiled = common::compile(source).unwrap();
+    let context = Context::new();
+    let module = context.parse_bitcode(compiled.air.bitcode()).unwrap();
+    let text = module.to_string();
+    let kept: Vec<&str> = text
+        .lines()
+        .filter(|line| {
+            let is_dull =
+                ["; ModuleID", "source_filename", "target ", "attributes "].iter().any(|start| line.starts_with(start));
+            !is_dull && !line.is_empty()
+        })
+        .collect();
+    expected.assert_eq(&kept.join("\n"));
+}
+
+#[test]
+fn the_example_of_the_guide() {
+    check(
+        "kernel void full(device float* out, constant float& val, uint idx [[thread_position_in_grid]]) { out[idx] = val; }",
+        expect![[r#"
+            ; Function Attrs: convergent mustprogress nounwind
+            define void @full(ptr addrspace(1) noundef %out, ptr addrspace(2) noundef align 4 dereferenceable(4) %val, i32 noundef %idx) #0 {
+            entry:
+              %0 = load float, ptr addrspace(2) %val, align 4
+              %idxprom.i = zext i32 %idx to i64
+              %arrayidx.i = getelementptr inbounds nuw float, ptr addrspace(1) %out, i64 %idxprom.i
+              store float %0, ptr addrspace(1) %arrayidx.i, align 4
+              ret void
+            }
+            !llvm.module.flags = !{!0, !1, !2, !3}
+            !air.kernel = !{!4}
+            !air.version = !{!10}
+            !air.language_version = !{!11}
+            !air.compile_options = !{!12, !13}
+            !llvm.ident = !{!14}
+            !0 = !{i32 1, !"wchar_size", i32 4}
+            !1 = !{i32 7, !"air.max_device_buffers", i32 31}
+            !2 = !{i32 7, !"air.max_constant_buffers", i32 31}
+            !3 = !{i32 7, !"air.max_threadgroup_buffers", i32 31}
+            !4 = !{ptr @full, !5, !6}
+            !5 = !{}
+            !6 = !{!7, !8, !9}
+            !7 = !{i32 0, !"air.buffer", !"air.location_index", i32 0, i32 1, !"air.read_write", !"air.address_space", i32 1, !"air.arg_type_size", i32 4, !"air.arg_type_align_size", i32 4, !"air.arg_type_name", !"float", !"air.arg_name", !"out"}
+            !8 = !{i32 1, !"air.buffer", !"air.buffer_size", i32 4, !"air.location_index", i32 1, i32 1, !"air.read", !"air.address_space", i32 2, !"air.arg_type_size", i32 4, !"air.arg_type_align_size", i32 4, !"air.arg_type_name", !"float", !"air.arg_name", !"val"}
+            !9 = !{i32 2, !"air.thread_position_in_grid", !"air.arg_type_name", !"uint", !"air.arg_name", !"idx"}
+            !10 = !{i32 2, i32 7, i32 0}
+            !11 = !{!"Metal", i32 3, i32 2, i32 0}
+            !12 = !{!"air.compile.denorms_disable"}
+            !13 = !{!"air.compile.fast_math_disable"}
+            !14 = !{!"openmps"}"#]],
+    );
+}
+
+#[test]
+fn every_kind_of_argument() {
+    check(
+        r#"
+        struct Pointers { device float* p[2]; };
+        template <typename T>
+        [[kernel, max_total_threads_per_threadgroup(64)]] void k(
+            device T* out [[buffer(2)]], constant Pointers& pointers, device const void* raw,
+            threadgroup T* shared [[threadgroup(1)]], uint3 gid [[thread_position_in_grid]],
+            ushort2 tid [[thread_position_in_threadgroup]], ushort lane [[thread_index_in_simdgroup]]) {
+          out[gid.x] = pointers.p[lane][tid.y] + shared[gid.z];
+        }
+        template [[host_name("k_float")]] [[kernel]] decltype(k<float>) k<float>;"#,
+        expect![[r#"
+            ; Function Attrs: convergent mustprogress nounwind
+            define void @k_float(ptr addrspace(1) noundef %out, ptr addrspace(2) noundef align 8 dereferenceable(16) %pointers, ptr addrspace(1) noundef %raw, ptr addrspace(3) noundef %shared, <3 x i32> %gid, <2 x i16> %tid, i16 noundef %lane) #0 {
+            entry:
+              %0 = shufflevector <3 x i32> %gid, <3 x i32> poison, <4 x i32> <i32 0, i32 1, i32 2, i32 poison>
+              %idxprom.i = zext i16 %lane to i64
+              %arrayidx.i = getelementptr inbounds nuw [2 x ptr addrspace(1)], ptr addrspace(2) %pointers, i64 0, i64 %idxprom.i
+              %1 = load ptr addrspace(1), ptr addrspace(2) %arrayidx.i, align 8
+              %.sroa.03.2.vec.extract = extractelement <2 x i16> %tid, i32 1
+              %idxprom1.i = zext i16 %.sroa.03.2.vec.extract to i64
+              %arrayidx2.i = getelementptr inbounds nuw float, ptr addrspace(1) %1, i64 %idxprom1.i
+              %2 = load float, ptr addrspace(1) %arrayidx2.i, align 4
+              %.sroa.02.8.vec.extract = extractelement <4 x i32> %0, i32 2
+              %idxprom3.i = zext i32 %.sroa.02.8.vec.extract to i64
+              %arrayidx4.i = getelementptr inbounds nuw float, ptr addrspace(3) %shared, i64 %idxprom3.i
+              %3 = load float, ptr addrspace(3) %arrayidx4.i, align 4
+              %add.i = fadd float %2, %3
+              %.sroa.02.0.vec.extract = extractelement <4 x i32> %0, i32 0
+              %idxprom5.i = zext i32 %.sroa.02.0.vec.extract to i64
+              %arrayidx6.i = getelementptr inbounds nuw float, ptr addrspace(1) %out, i64 %idxprom5.i
+              store float %add.i, ptr addrspace(1) %arrayidx6.i, align 4
+              ret void
+            }
+            !llvm.module.flags = !{!0, !1, !2, !3}
+            !air.kernel = !{!4}
+            !air.version = !{!15}
+            !air.language_version = !{!16}
+            !air.compile_options = !{!17, !18}
+            !llvm.ident = !{!19}
+            !0 = !{i32 1, !"wchar_size", i32 4}
+            !1 = !{i32 7, !"air.max_device_buffers", i32 31}
+            !2 = !{i32 7, !"air.max_constant_buffers", i32 31}
+            !3 = !{i32 7, !"air.max_threadgroup_buffers", i32 31}
+            !4 = !{ptr @k_float, !5, !6, !14}
+            !5 = !{}
+            !6 = !{!7, !8, !9, !10, !11, !12, !13}
+            !7 = !{i32 0, !"air.buffer", !"air.location_index", i32 2, i32 1, !"air.read_write", !"air.address_space", i32 1, !"air.arg_type_size", i32 4, !"air.arg_type_align_size", i32 4, !"air.arg_type_name", !"float", !"air.arg_name", !"out"}
+            !8 = !{i32 1, !"air.indirect_buffer", !"air.buffer_size", i32 16, !"air.location_index", i32 0, i32 1, !"air.read", !"air.address_space", i32 2, !"air.arg_type_size", i32 16, !"air.arg_type_align_size", i32 8, !"air.arg_type_name", !"Pointers", !"air.arg_name", !"pointers"}
+            !9 = !{i32 2, !"air.buffer", !"air.location_index", i32 1, i32 1, !"air.read", !"air.address_space", i32 1, !"air.arg_type_name", !"void", !"air.arg_name", !"raw"}
+            !10 = !{i32 3, !"air.buffer", !"air.location_index", i32 1, i32 1, !"air.read_write", !"air.address_space", i32 3, !"air.arg_type_size", i32 4, !"air.arg_type_align_size", i32 4, !"air.arg_type_name", !"float", !"air.arg_name", !"shared"}
+            !11 = !{i32 4, !"air.thread_position_in_grid", !"air.arg_type_name", !"uint3", !"air.arg_name", !"gid"}
+            !12 = !{i32 5, !"air.thread_position_in_threadgroup", !"air.arg_type_name", !"ushort2", !"air.arg_name", !"tid"}
+            !13 = !{i32 6, !"air.thread_index_in_simdgroup", !"air.arg_type_name", !"ushort", !"air.arg_name", !"lane"}
+            !14 = !{!"air.max_work_group_size", i32 64}
+            !15 = !{i32 2, i32 7, i32 0}
+            !16 = !{!"Metal", i32 3, i32 2, i32 0}
+            !17 = !{!"air.compile.denorms_disable"}
+            !18 = !{!"air.compile.fast_math_disable"}
+            !19 = !{!"openmps"}"#]],
+    );
+}
+
+#[test]
+fn constants_need_no_constructor() {
+    check(
+        "constant metal::float3x3 turn = metal::float3x3(2.0);\nconstant bool on [[function_constant(0)]];\nkernel void f(device float* x) { x[0] = turn[1].y + (on ? 1 : 0); }",
+        expect![[r#"
+            ; Function Attrs: convergent mustprogress nounwind
+            define void @f(ptr addrspace(1) noundef %x) #0 {
+            entry:
+              store float 2.000000e+00, ptr addrspace(1) %x, align 4
+              ret void
+            }
+            !llvm.module.flags = !{!0, !1, !2, !3}
+            !air.kernel = !{!4}
+            !air.version = !{!8}
+            !air.language_version = !{!9}
+            !air.compile_options = !{!10, !11}
+            !llvm.ident = !{!12}
+            !0 = !{i32 1, !"wchar_size", i32 4}
+            !1 = !{i32 7, !"air.max_device_buffers", i32 31}
+            !2 = !{i32 7, !"air.max_constant_buffers", i32 31}
+            !3 = !{i32 7, !"air.max_threadgroup_buffers", i32 31}
+            !4 = !{ptr @f, !5, !6}
+            !5 = !{}
+            !6 = !{!7}
+            !7 = !{i32 0, !"air.buffer", !"air.location_index", i32 0, i32 1, !"air.read_write", !"air.address_space", i32 1, !"air.arg_type_size", i32 4, !"air.arg_type_align_size", i32 4, !"air.arg_type_name", !"float", !"air.arg_name", !"x"}
+            !8 = !{i32 2, i32 7, i32 0}
+            !9 = !{!"Metal", i32 3, i32 2, i32 0}
+            !10 = !{!"air.compile.denorms_disable"}
+            !11 = !{!"air.compile.fast_math_disable"}
+            !12 = !{!"openmps"}"#]],
+    );
+}

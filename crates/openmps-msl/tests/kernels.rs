@@ -1,0 +1,52 @@
+//! Every source in `tests/kernels` compiles without a warning.
+
+mod common;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use openmps_engine::{CompileOptions, SourceCompiler};
+use openmps_msl::options;
+
+/// Sources that do not compile here, with the reason.
+const EXCLUDED: [(&str, &str); 1] =
+    [("c10_metal.metal", "includes headers of the torch wheel, python/tests compiles it")];
+
+fn sources() -> Vec<PathBuf> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/kernels");
+    let mut paths: Vec<PathBuf> = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    paths.retain(|path| path.extension().is_some_and(|extension| extension == "metal"));
+    let count = paths.len();
+    paths.retain(|path| EXCLUDED.iter().all(|(name, _)| !path.ends_with(name)));
+    assert_eq!(count, paths.len() + EXCLUDED.len(), "an excluded source does not exist");
+    println!("{} sources, {} excluded", paths.len(), EXCLUDED.len());
+    paths.sort();
+    paths
+}
+
+fn check(path: &Path, options: &CompileOptions) {
+    let source = fs::read_to_string(path).unwrap();
+    let compiled = common::compiler()
+        .compile_source(&source, options)
+        .unwrap_or_else(|error| panic!("{} as {}:\n{error}", path.display(), options::name(options)));
+    assert!(!compiled.kernels.is_empty(), "{} has no kernel", path.display());
+    assert_eq!(compiled.warnings, [], "{} as {}", path.display(), options::name(options));
+}
+
+/// As PyTorch asks for it, and in one of the other versions and math modes, which take turns.
+#[test]
+fn every_source_compiles() {
+    for (index, path) in sources().iter().enumerate() {
+        check(path, &options::ALL[0]);
+        check(path, &options::ALL[1 + index % (options::ALL.len() - 1)]);
+    }
+}
+
+#[test]
+fn the_same_text_gives_the_same_bytes() {
+    for path in sources().iter().step_by(8) {
+        let source = fs::read_to_string(path).unwrap();
+        let first = common::compile(&source).unwrap();
+        assert_eq!(first, common::compile(&source).unwrap(), "{}", path.display());
+    }
+}
