@@ -67,15 +67,12 @@ fn access(operation: MatrixOperation, element: Element, space: AddressSpace) -> 
     let (matrix, pointer) = (Slot::Vector(element, LANES), Slot::Pointer(space));
     let (long, pair, truth) = (Slot::Scalar(Element::I64), Slot::Vector(Element::I64, 2), Slot::Scalar(Element::I1));
     let places = [vec![pointer, long, pair, truth], vec![pointer, pair, pair, pair]];
-    row.signatures = places
-        .into_iter()
-        .map(|place| match operation {
-            MatrixOperation::Store => {
-                Signature { result: Slot::Void, operands: std::iter::once(matrix).chain(place).collect() }
-            }
-            _ => Signature { result: matrix, operands: place },
-        })
-        .collect();
+    let is_store = operation == MatrixOperation::Store;
+    let signature = |place: Vec<Slot>| match is_store {
+        true => Signature { result: Slot::Void, operands: std::iter::once(matrix).chain(place).collect() },
+        false => Signature { result: matrix, operands: place },
+    };
+    row.signatures = places.into_iter().map(signature).collect();
     row
 }
 

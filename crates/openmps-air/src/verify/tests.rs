@@ -408,7 +408,8 @@ fn recursion_is_unrolled_and_ends_in_a_trap() {
         }
 
         declare void @openmps_trap()
-    "#]].assert_eq(&verified(
+    "#]]
+    .assert_eq(&verified(
         "define internal float @log_gamma(float %x) {\n %y = call float @gamma(float %x)\n ret float %y\n}
          define internal float @gamma(float %x) {\n %y = call float @log_gamma(float %x)\n ret float %y\n}
          define void @k(ptr %p) {
@@ -422,16 +423,25 @@ fn recursion_is_unrolled_and_ends_in_a_trap() {
 
 #[test]
 fn recursion_that_stays() {
-    check_body("store ptr @f, ptr %p", expect![[r#"
+    check_body(
+        "store ptr @f, ptr %p",
+        expect![[r#"
         function 'f' calls itself: 'f' calls 'f'
-    "#]]);
-    check_body("call void @f(ptr @f, i32 0)", expect![[r#"
+    "#]],
+    );
+    check_body(
+        "call void @f(ptr @f, i32 0)",
+        expect![[r#"
         function 'f' calls itself: 'f' calls 'f'
-    "#]]);
+    "#]],
+    );
     // 40 calls on each of four levels would be inlined 40^4 times.
-    check_body(&"call void @f(ptr %p, i32 0)\n".repeat(40), expect![[r#"
+    check_body(
+        &"call void @f(ptr %p, i32 0)\n".repeat(40),
+        expect![[r#"
         function 'f' calls itself: 'f' calls 'f'
-    "#]]);
+    "#]],
+    );
     check(
         &format!(
             "define void @f(ptr %p) {{\n{} ret void\n}}
@@ -450,9 +460,12 @@ fn chains_of_calls_are_short() {
     let chain: String = (0..600)
         .map(|index| format!("define void @f{index}() {{\n call void @f{}()\n ret void\n}}\n", index + 1))
         .collect();
-    check(&format!("{chain}define void @f600() {{\n ret void\n}}"), expect![[r#"
+    check(
+        &format!("{chain}define void @f600() {{\n ret void\n}}"),
+        expect![[r#"
         calls below function 'f0': 513, at most 512 allowed
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
@@ -460,9 +473,12 @@ fn groups_of_recursive_functions_are_unrolled_one_by_one() {
     let group = |index: usize| format!("define void @f{index}() {{\n call void @f{index}()\n ret void\n}}\n");
     let text = verified(&(0..3).map(group).collect::<String>());
     assert_eq!(text.matches("call void @openmps_trap()").count(), 3);
-    check(&(0..65).map(group).collect::<String>(), expect![[r#"
+    check(
+        &(0..65).map(group).collect::<String>(),
+        expect![[r#"
         groups of recursive functions: 65, at most 64 allowed
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
