@@ -63,7 +63,7 @@ impl DiskCache {
     pub fn put(&self, key: &Key, payload: &[u8]) {
         let Some(path) = self.path(key) else { return };
         let written = self.writes.fetch_add(1, Ordering::Relaxed);
-        if self.write(&path, written, payload).is_ok() && written % WRITES_PER_TRIM == 0 {
+        if self.write(&path, written, payload).is_ok() && written.is_multiple_of(WRITES_PER_TRIM) {
             self.trim();
         }
     }

@@ -236,8 +236,8 @@ mod tests {
 
     #[test]
     fn carets_line_up_under_tabs_and_wide_characters() {
-        assert_eq!(caret_line("\tab c", 3, &[2..4]), "\t~^");
+        assert_eq!(caret_line("\tab c", 3, std::slice::from_ref(&(2..4))), "\t~^");
         assert_eq!(caret_line("ä+b", 3, &[]), " ^");
-        assert_eq!(caret_line("ab", 3, &[1..9]), "~~^");
+        assert_eq!(caret_line("ab", 3, std::slice::from_ref(&(1..9))), "~~^");
     }
 }

@@ -68,8 +68,9 @@ impl Driver {
         }
         fs::create_dir_all(folder)?;
         let mut arguments = options::clang_arguments(compile_options, &self.config.include_dir);
-        let language = arguments.iter().position(|argument| argument == "c++").expect("-x c++ is a fixed argument");
-        arguments[language] = "c++-header".to_owned();
+        for argument in arguments.iter_mut().filter(|argument| *argument == "c++") {
+            "c++-header".clone_into(argument);
+        }
         // A touched header must not invalidate it; the name already depends on the text.
         arguments.extend(["-emit-pch".to_owned(), "-fno-pch-timestamp".to_owned()]);
         // Otherwise each compile repeats the instantiations that the headers leave pending.

@@ -7,9 +7,9 @@ use openmps_llvm::Context;
 
 /// The module without what is the same in all of them.
 fn check(source: &str, expected: Expect) {
-    let compiled = common::compile(source).unwrap();
+    let compiled = common::compile(source).expect("the source is right");
     let context = Context::new();
-    let module = context.parse_bitcode(compiled.air.bitcode()).unwrap();
+    let module = context.parse_bitcode(compiled.air.bitcode()).expect("verified AIR parses");
     let text = module.to_string();
     let kept: Vec<&str> = text
         .lines()

@@ -448,7 +448,9 @@ fn a_threadgroup_index_out_of_bounds() {
 
 #[test]
 fn a_declaration_that_never_ends() {
-    check("kernel void f(", expect![[r#"
+    check(
+        "kernel void f(",
+        expect![[r#"
         program_source:1:1: error: 'kernel' attribute only applies to functions
         kernel void f(
         ^
@@ -461,7 +463,8 @@ fn a_declaration_that_never_ends() {
         program_source:1:15: error: expected ';' after top level declarator
         kernel void f(
                       ^
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]

@@ -14,7 +14,8 @@ const EXCLUDED: [(&str, &str); 1] =
 
 fn sources() -> Vec<PathBuf> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/kernels");
-    let mut paths: Vec<PathBuf> = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    let mut paths: Vec<PathBuf> =
+        fs::read_dir(folder).expect("the folder exists").map(|entry| entry.expect("it can be read").path()).collect();
     paths.retain(|path| path.extension().is_some_and(|extension| extension == "metal"));
     let count = paths.len();
     paths.retain(|path| EXCLUDED.iter().all(|(name, _)| !path.ends_with(name)));
@@ -25,7 +26,7 @@ fn sources() -> Vec<PathBuf> {
 }
 
 fn check(path: &Path, options: &CompileOptions) {
-    let source = fs::read_to_string(path).unwrap();
+    let source = fs::read_to_string(path).expect("sources are UTF-8");
     let compiled = common::compiler()
         .compile_source(&source, options)
         .unwrap_or_else(|error| panic!("{} as {}:\n{error}", path.display(), options::name(options)));

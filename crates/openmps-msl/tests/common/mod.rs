@@ -7,7 +7,7 @@ use openmps_engine::{CompileError, CompileOptions, CompiledSource, SourceCompile
 use openmps_msl::{DriverConfig, MslCompiler};
 
 /// The compiler.
-pub fn compiler() -> &'static MslCompiler {
+pub(crate) fn compiler() -> &'static MslCompiler {
     static COMPILER: OnceLock<MslCompiler> = OnceLock::new();
     COMPILER.get_or_init(|| {
         MslCompiler::new(DriverConfig {
@@ -19,6 +19,6 @@ pub fn compiler() -> &'static MslCompiler {
 }
 
 /// Compiles `source` with default options.
-pub fn compile(source: &str) -> Result<CompiledSource, CompileError> {
+pub(crate) fn compile(source: &str) -> Result<CompiledSource, CompileError> {
     compiler().compile_source(source, &CompileOptions::default())
 }
