@@ -1,7 +1,7 @@
 //! Stacks that a worker switches between, so that a thread of a threadgroup can wait in the middle of generated code.
 //!
-//! Guarantees: a fiber runs only on the worker that made it; each stack ends in a page that faults; a finished fiber's stack is
-//! used again. Leaves out: unwinding across a switch (generated code never unwinds), migration between workers.
+//! Guarantees: a fiber runs only on the worker that made it; each stack ends in a page that faults, where the system has room
+//! for so many (see [`GUARDED_THREADS_MAX`]); a finished fiber's stack is used again. Leaves out: unwinding across a switch (generated code never unwinds), migration between workers.
 
 use std::arch::naked_asm;
 
@@ -9,6 +9,7 @@ use crate::abi::GroupContext;
 use crate::jit::call::FiberEntry;
 use crate::jit::load::LoadError;
 use crate::jit::memory::{Mapping, PAGE_BYTES};
+use crate::pool;
 
 /// Bytes of a fiber's stack beside what the kernel's own arrays need: spilled registers, runtime functions, libm.
 pub(crate) const STACK_BYTES: usize = 64 * 1024;
@@ -17,6 +18,10 @@ pub(crate) const STACK_BYTES: usize = 64 * 1024;
 /// the cache. A cache line each, over one page.
 const COLORS: usize = 64;
 const COLOR_BYTES: usize = 64;
+
+/// Most pool threads whose stacks get guard pages. A guarded stack takes two of the 65,530 mappings that Linux gives a process,
+/// and each pool thread may need 1024 stacks; stacks without guards merge into one mapping.
+const GUARDED_THREADS_MAX: usize = 16;
 
 /// Saves the callee-saved registers and the stack pointer of the running context in `*save`, and resumes `target`.
 ///
@@ -68,7 +73,9 @@ impl Stack {
     /// [`LoadError::Map`].
     pub(crate) fn new(size_bytes: usize) -> Result<Self, LoadError> {
         let mapping = Mapping::new(size_bytes + PAGE_BYTES + COLORS * COLOR_BYTES)?;
-        mapping.guard_first_page()?;
+        if pool::thread_count() <= GUARDED_THREADS_MAX {
+            mapping.guard_first_page()?;
+        }
         Ok(Self { mapping })
     }
 

@@ -12,7 +12,7 @@ use crate::jit::call::Entry;
 use crate::jit::load::{LoadError, load};
 use crate::jit::symbols;
 use crate::pool;
-use crate::runtime::{self, FlushDenormals};
+use crate::runtime::FlushDenormals;
 
 /// Chunks for each thread of the pool: more balance the load better, fewer cost less.
 const CHUNKS_PER_THREAD: u64 = 8;
@@ -129,16 +129,16 @@ impl Dispatch<'_> {
                 // SAFETY: `bind` made a word for every parameter; the dispatch's caller vouches for the buffers, and the
                 // memory block has the bytes that `bind` counted.
                 unsafe { self.kernel.entry.run_group(context) };
+                Ok(())
             }
             Some(entry) => {
                 let private_bytes = self.kernel.entry.info().private_bytes as usize;
                 let threads = context.size.iter().product::<u32>() as usize;
                 let kernel = FiberKernel { entry, private_bytes };
                 // SAFETY: as above.
-                unsafe { group::run(&kernel, context, threads) }?;
+                unsafe { group::run(&kernel, context, threads) }
             }
         }
-        runtime::take_error().map_or(Ok(()), Err)
     }
 }
 

@@ -1,27 +1,8 @@
 //! Functions that generated code calls. All of them are `extern "C"`, take and return plain words, and never unwind.
 
-use std::cell::RefCell;
-
 use crate::float::{bf16_to_f32, f16_to_f32, f32_to_bf16, f32_to_f16};
 use crate::group;
 use crate::lanes::LaneRequest;
-
-thread_local! {
-    /// The first error of the running chunk.
-    static ERROR: RefCell<Option<String>> = const { RefCell::new(None) };
-}
-
-/// Notes an error that ends the dispatch; the first one counts.
-pub(crate) fn set_error(message: String) {
-    ERROR.with_borrow_mut(|error| {
-        error.get_or_insert(message);
-    });
-}
-
-/// The error noted since the last call.
-pub(crate) fn take_error() -> Option<String> {
-    ERROR.with_borrow_mut(Option::take)
-}
 
 /// Waits for all live threads of the threadgroup.
 pub(crate) extern "C" fn barrier() {
@@ -43,11 +24,6 @@ pub(crate) unsafe extern "C" fn lane(site: u32, code: u32, operand: u32, modulo:
 /// The calling thread's lane in its SIMD-group.
 pub(crate) extern "C" fn lane_index() -> u32 {
     group::current_lane()
-}
-
-/// A kernel called a function that does not exist, such as an entry of an empty function table.
-pub(crate) extern "C" fn trap() {
-    set_error("the kernel reached a trap".to_owned());
 }
 
 fn low_half(value: f32) -> u16 {
@@ -122,13 +98,5 @@ mod tests {
             assert_eq!(std::hint::black_box(tiny) * std::hint::black_box(1.0), 0.0);
         }
         assert_ne!(std::hint::black_box(tiny) * std::hint::black_box(1.0), 0.0);
-    }
-
-    #[test]
-    fn the_first_error_counts_once() {
-        set_error("a".into());
-        set_error("b".into());
-        assert_eq!(take_error().as_deref(), Some("a"));
-        assert_eq!(take_error(), None);
     }
 }

@@ -44,7 +44,6 @@ pub(crate) fn resolve(name: &str) -> Option<usize> {
         "openmps_barrier" => runtime::barrier as *const () as usize,
         "openmps_lane" => runtime::lane as *const () as usize,
         "openmps_lane_index" => runtime::lane_index as *const () as usize,
-        "openmps_trap" => runtime::trap as *const () as usize,
         "memcpy" => memcpy as *const () as usize,
         "memmove" => memmove as *const () as usize,
         "memset" => memset as *const () as usize,
