@@ -17,7 +17,7 @@ _ALLOCATE = """
 """
 
 
-@pytest.mark.parametrize("value", ["0", "1", "0x1f", "011", "garbage", ""])
+@pytest.mark.parametrize("value", ["1", "0x1f", "garbage"])
 def test_debug_allocator_takes_any_number(value):
     outcome = snippets.run(_ALLOCATE, PYTORCH_DEBUG_MPS_ALLOCATOR=value)
     assert (outcome.code, outcome.stdout) == (0, "16.0\nTrue\n")
@@ -76,25 +76,28 @@ _PROFILE = """
 
 
 def test_log_profile_info_is_validated():
-    assert snippets.output(_PROFILE, PYTORCH_MPS_LOG_PROFILE_INFO="1024") == (
-        "RuntimeError invalid log options 1024 passed to PYTORCH_MPS_LOG_PROFILE_INFO"
-    )
+    text = "invalid log options 1024 passed to PYTORCH_MPS_LOG_PROFILE_INFO"
+    outcome = snippets.run(_PROFILE, PYTORCH_MPS_LOG_PROFILE_INFO="1024")
+    assert (outcome.code, outcome.stdout) == (0, f"RuntimeError {text}\n")
+    assert outcome.stderr.count(text) == 1
     assert snippets.run(_PROFILE, PYTORCH_MPS_LOG_PROFILE_INFO="0x3ff").stdout == "4.0\n"
 
 
 @pytest.mark.parametrize(
-    ("value", "expected"),
+    ("value", "text"),
     [
-        ("64", "RuntimeError invalid profiling options 64 passed to PYTORCH_MPS_TRACE_SIGNPOSTS"),
+        ("64", "invalid profiling options 64 passed to PYTORCH_MPS_TRACE_SIGNPOSTS"),
         # Event signposts cannot include the scheduling interval.
         (
             str(1 << 16 | 8 | 32),
-            "RuntimeError the option 'INCLUDE_SCHEDULE_INTERVAL' only works for interval-based signposts",
+            "the option 'INCLUDE_SCHEDULE_INTERVAL' only works for interval-based signposts",
         ),
     ],
 )
-def test_trace_signposts_is_validated(value, expected):
-    assert snippets.output(_PROFILE, PYTORCH_MPS_TRACE_SIGNPOSTS=value) == expected
+def test_trace_signposts_is_validated(value, text):
+    outcome = snippets.run(_PROFILE, PYTORCH_MPS_TRACE_SIGNPOSTS=value)
+    assert (outcome.code, outcome.stdout) == (0, f"RuntimeError {text}\n")
+    assert outcome.stderr.count(text) == 1
 
 
 _EQUAL = """
@@ -133,7 +136,7 @@ def test_unknown_metal_version_warns():
     assert outcome.stderr.count("Ignoring PYTORCH_MPS_METAL_VERSION=5, expected 3.1, 3.2 or 4.0") == 1
 
 
-@pytest.mark.parametrize("value", ["0", "", "1"])
+@pytest.mark.parametrize("value", ["0", "1"])
 def test_prefer_metal_gives_equal_products(value):
     code = """
         import torch

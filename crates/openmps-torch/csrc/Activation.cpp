@@ -49,11 +49,14 @@ void writeLog(const char* text, uint64_t size_bytes) {
   std::cerr.write(text, static_cast<std::streamsize>(size_bytes)) << std::endl;
 }
 
-// Refuses bad settings before anything has changed, and tells about ignored ones.
+// Refuses bad settings before anything has changed, and tells about ignored ones. Masks that the profiler cannot take are
+// told about as well and raise where the profiler is started: nothing else needs them.
 void readSettings() {
   uint32_t fallback = 0;
   check(openmps_settings_fallback(&fallback));
-  check(openmps_profile_initialize());
+  if (openmps_profile_initialize() != OPENMPS_OK) {
+    TORCH_WARN(openmps_error_message());
+  }
   check(openmps_set_log_sink(&writeLog));
   for (uint32_t index = 0; const char* warning = openmps_settings_warning(index); ++index) {
     TORCH_WARN(warning);
