@@ -4,7 +4,7 @@ Usage: gen_ops.py OUTPUT_FOLDER
 
 autogen_op_list.inc     ops that get the boxed redispatch: the real MPS backend has a kernel (its own
                         or its structured delegate's) and the CPU has one too
-autogen_fast_ops_N.cpp  unboxed wrappers for the most used ops: name, C++ type and at::cpu function
+autogen_fast_ops_N.cpp  unboxed wrappers for the most used ops: name, C++ type and the CPU's function
 
 Nothing is typed by hand that the yaml knows: kernels, device checks, signatures, wrapper names.
 """
@@ -44,10 +44,10 @@ RANDOM_KERNELS = {
 
 # Composite kernels of the CPU build that cannot run on MPS tensors (they ask USE_MPS or read a
 # DispatchStub), although every tensor in them may.
-COMPOSITES_THAT_NEED_A_KERNEL = [
+NEEDED_COMPOSITES = {
     "convolution", "convolution_backward", "kaiser_window", "kaiser_window.periodic",
     "kaiser_window.beta",
-]  # fmt: skip
+}  # fmt: skip
 
 # Nothing to redispatch: test ops, files, and pinning, which the hooks answer.
 SKIPPED = {"_pin_memory", "is_pinned", "from_file", "_foobar"}
@@ -92,6 +92,7 @@ max_pool2d_with_indices max_pool2d_with_indices_backward avg_pool2d avg_pool2d_b
 _adaptive_avg_pool2d _adaptive_avg_pool2d_backward
 upsample_nearest2d upsample_bilinear2d
 _fused_adamw_ _fused_adam_ _fused_sgd_
+convolution convolution_backward
 """.split()
 
 # Translation units over which the fast ops are spread, for parallel compilation.
@@ -124,6 +125,8 @@ class Wheel:
 
 
 def device_check(function: NativeFunction) -> str:
+    if str(function.func.name) == "convolution":
+        return "Convolution"
     if function.device_check != DeviceCheckType.NoCheck:
         return "SameDevice"
     return "None" if MIXED_DEVICES.match(str(function.func.name)) else "AllowCpuScalars"
@@ -148,7 +151,7 @@ def table(symbol: str, rows: list[str]) -> str:
 def op_list(wheel: Wheel, fast: set[str]) -> str:
     elsewhere = OWN_KERNELS | RANDOM_KERNELS | SKIPPED | fast
     dense = [n for n in wheel.names_with(DispatchKey.MPS, DispatchKey.CPU) if n not in elsewhere]
-    dense += [n for n in COMPOSITES_THAT_NEED_A_KERNEL if n in wheel.by_name]
+    dense += sorted(n for n in NEEDED_COMPOSITES if n in wheel.by_name and n not in fast)
     sparse = wheel.names_with(DispatchKey.SparseMPS, DispatchKey.SparseCPU)
     compressed = wheel.names_with(DispatchKey.SparseCsrMPS, DispatchKey.SparseCsrCPU)
     unchecked = '    {{"{}", DeviceCheck::None, ""}},'
@@ -164,7 +167,7 @@ def op_list(wheel: Wheel, fast: set[str]) -> str:
 
 def fast_names(wheel: Wheel) -> list[str]:
     """The fast ops that this wheel has for both backends."""
-    known = set(wheel.names_with(DispatchKey.MPS, DispatchKey.CPU))
+    known = set(wheel.names_with(DispatchKey.MPS, DispatchKey.CPU)) | NEEDED_COMPOSITES
     return [name for name in FAST if name in known]
 
 
@@ -190,12 +193,13 @@ def fast_unit(wheel: Wheel, unit: int, names: list[str]) -> str:
             SchemaKind.functional: "FunctionalKernel",
         }[function.func.kind()]
         base = function.root_name
-        headers.add(f"#include <ATen/ops/{base}_cpu_dispatch.h>")
+        home = "compositeexplicitautograd" if name in NEEDED_COMPOSITES else "cpu"
+        headers.add(f"#include <ATen/ops/{base}_{home}_dispatch.h>")
         rows.append(
             f'constexpr FastOp kOp{index}{{"{name}", DeviceCheck::{device_check(function)}, '
             f'"{wrapper_name(function)}"}};\n'
             f"using Type{index} = {cpp_type(function)};\n"
-            f"constexpr Type{index} kFunction{index} = &at::cpu::{target};"
+            f"constexpr Type{index} kFunction{index} = &at::{home}::{target};"
         )
         rows.append(f"using Kernel{index} = {kernel}<kOp{index}, Type{index}, kFunction{index}>;")
     body = "\n".join(

@@ -124,6 +124,18 @@ c10::Storage originalStorageOf(
   return {};
 }
 
+void checkResultDtype(const c10::TensorImpl* impl) {
+  const auto& dtype = impl->dtype();
+  TORCH_CHECK_TYPE(
+      dtype != caffe2::TypeMeta::Make<double>(),
+      "Cannot convert a MPS Tensor to float64 dtype as the MPS framework doesn't support float64. "
+      "Please use float32 instead.");
+  TORCH_CHECK_TYPE(
+      dtype != caffe2::TypeMeta::Make<c10::complex<double>>(),
+      "Trying to convert ComplexDouble to the MPS backend but it does not have support for that "
+      "dtype.");
+}
+
 at::Tensor adoptInPlace(at::Tensor&& result) {
   auto* impl = result.unsafeGetTensorImpl();
   TensorImplAccess::keySet(impl) = toMpsKeySet(impl->key_set());
@@ -235,6 +247,7 @@ at::Tensor adopt(at::Tensor&& result, const AliasMap* map) {
     return sparseAdopt(result, map);
   }
   auto* impl = result.unsafeGetTensorImpl();
+  checkResultDtype(impl);
   c10::Storage original;
   if (C10_LIKELY(impl->has_storage())) {
     auto* storage = impl->unsafe_storage().unsafeGetStorageImpl();

@@ -26,6 +26,8 @@ class Checker {
           "and ",
           tensor.device(),
           "!");
+    } else if (op_.check == DeviceCheck::Convolution) {
+      checkParameter(tensor, argument.name());
     } else if (op_.check == DeviceCheck::SameDevice) {
       c10::impl::check_and_update_common_device(
           common_device_, tensor, op_.wrapper, argument.name().c_str());
@@ -33,8 +35,33 @@ class Checker {
   }
 
  private:
+  void checkParameter(const at::Tensor& tensor, const std::string& name) {
+    if (!input_.defined()) {
+      input_ = tensor;
+      return;
+    }
+    // The real backend's CPU kernel exists to say this.
+    TORCH_CHECK(
+        isMps(input_) || !isMps(tensor),
+        "slow_conv2d_forward_mps: input(device='",
+        input_.device(),
+        "') and weight(device=",
+        tensor.device(),
+        "')  must be on the same device");
+    TORCH_CHECK(
+        isMps(tensor),
+        "Input type (",
+        input_.toString(),
+        ") and ",
+        name,
+        " type (",
+        tensor.toString(),
+        ") should be the same");
+  }
+
   const CheckedOp& op_;
   std::optional<c10::Device> common_device_;
+  at::Tensor input_;
 };
 
 template <class CheckOne>

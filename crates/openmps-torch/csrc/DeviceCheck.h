@@ -18,6 +18,8 @@ enum class DeviceCheck : uint8_t {
   SameDevice,
   // TensorIterator's rule: CPU tensors are fine when they have no dimensions.
   AllowCpuScalars,
+  // The texts of convolutions, which compare input (first), weight and bias.
+  Convolution,
 };
 
 // What a kernel has to know of its op: the name with overload, and the name that PyTorch's code
