@@ -52,7 +52,7 @@ impl<'a> Walker<'a> {
         let word = stream[index];
         let is_const_already =
             self.statement.last() == "const" || stream.get(index + 1).is_some_and(|next| next.text == "const");
-        let becomes_const = word.text == "constant" && !is_const_already;
+        let becomes_const = word.text == "constant" && !is_const_already && !self.statement.declares_constructor();
         let mut signature = member_signature(&self.statement);
         if let Some(signature) = &mut signature
             && !signature.ends_with(" const")

@@ -118,6 +118,14 @@ impl<'a> Statement<'a> {
         &self.parts
     }
 
+    /// Whether it declares a constructor: a name and a parameter list with no type before them.
+    pub(crate) fn declares_constructor(&self) -> bool {
+        let mut words = self.declaration().iter().map(|part| part.text).skip_while(|text| {
+            matches!(*text, "constexpr" | "explicit" | "inline" | "METAL_FUNC" | "METAL_ALWAYS_INLINE" | "]]")
+        });
+        words.next().is_some() && words.next() == Some("(")
+    }
+
     /// The words behind template headers and `extern "C"`.
     pub(crate) fn declaration(&self) -> &[Part<'a>] {
         let parts = &self.parts[self.declaration_start..];

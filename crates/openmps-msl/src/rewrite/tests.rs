@@ -123,6 +123,22 @@ fn rule_7_member_qualifiers() {
 }
 
 #[test]
+fn rule_7_constructors_are_not_const() {
+    check(
+        "struct A {\n  A() thread = default;\n  A() constant = default;\n  template <class U = int>\n  constexpr A(U x) device : v(x) {}\n  template <class U = int>\n  constexpr A(U x) constant : v(x) {}\n};",
+        expect![[r#"
+            struct A {
+              A() thread = default;
+  
+              template <class U = int>
+              constexpr A(U x)  : v(x) {}
+  
+
+            };"#]],
+    );
+}
+
+#[test]
 fn rule_8_array_parameters_are_pointers() {
     check(
         "void f(threadgroup float x[32], device const T y[A][B], threadgroup float z[4] [[threadgroup(0)]], device int* w);",
