@@ -86,7 +86,9 @@ fn driver_config(arguments: &Arguments) -> Result<DriverConfig, String> {
         .clone()
         .or_else(|| Some(folder.as_ref()?.join("include")))
         .ok_or("this executable is in no folder")?;
-    Ok(DriverConfig { include_dir, installed_pch_dir: folder, pch_cache_dir: arguments.pch_cache_dir.clone() })
+    // Beside the executable, where the package's build puts them with `openmps-compiler pch`.
+    let installed_pch_dir = folder.map(|folder| folder.join("pch"));
+    Ok(DriverConfig { include_dir, installed_pch_dir, pch_cache_dir: arguments.pch_cache_dir.clone() })
 }
 
 fn serve(compiler: &MslCompiler) -> Result<(), String> {
