@@ -4,6 +4,8 @@
 //! compares it with the file; `BLESS=1 cargo test -p openmps-torch --test header` writes the file. C++ compiles it with
 //! static assertions of sizes and offsets (`csrc/Status.cpp`); the Rust side of those numbers is below.
 
+#![expect(clippy::unwrap_used, reason = "a panic is how a test says that a source has an unknown form")]
+
 use std::fmt::Write as _;
 use std::fs;
 use std::path::PathBuf;
@@ -85,7 +87,7 @@ fn constants(lines: &[&str], header: &mut String) {
         let Some(constant) = line.trim().strip_prefix("pub const ") else { continue };
         let (name, rest) = constant.split_once(':').unwrap();
         let value = rest.split_once('=').unwrap().1.trim().trim_end_matches(';');
-        write!(header, "{}#define OPENMPS_{name} {value}\n", docs(lines, index)).unwrap();
+        writeln!(header, "{}#define OPENMPS_{name} {value}", docs(lines, index)).unwrap();
     }
 }
 
@@ -95,7 +97,7 @@ fn structs(lines: &[&str], header: &mut String) {
             continue;
         }
         let name = lines[index + 1].strip_prefix("pub struct ").unwrap().trim_end_matches(" {");
-        write!(header, "\n{}typedef struct Openmps{name} {{\n", docs(lines, index)).unwrap();
+        writeln!(header, "\n{}typedef struct Openmps{name} {{", docs(lines, index)).unwrap();
         for field in lines[index + 2..].iter().take_while(|line| **line != "}") {
             let Some((name, ty)) = field.trim().strip_prefix("pub ").and_then(|field| field.split_once(": ")) else {
                 continue;
@@ -106,7 +108,7 @@ fn structs(lines: &[&str], header: &mut String) {
                 None => writeln!(header, "  {} {name};", c_type(ty)).unwrap(),
             }
         }
-        write!(header, "}} Openmps{name};\n").unwrap();
+        writeln!(header, "}} Openmps{name};").unwrap();
     }
 }
 
@@ -134,7 +136,7 @@ fn functions(text: &str, header: &mut String) {
             pairs(arguments).iter().map(|(name, ty)| format!("{} {name}", c_type(ty))).collect();
         let arguments = if arguments.is_empty() { "void".to_owned() } else { arguments.join(", ") };
         let result = result.map_or_else(|| "OpenmpsStatus".to_owned(), c_type);
-        write!(header, "\n{}{result} {name}({arguments});\n", docs(&lines, index)).unwrap();
+        writeln!(header, "\n{}{result} {name}({arguments});", docs(&lines, index)).unwrap();
     }
 }
 
@@ -156,7 +158,7 @@ fn render() -> String {
     for file in files {
         let text = fs::read_to_string(&file).unwrap();
         let lines: Vec<&str> = text.lines().collect();
-        write!(header, "\n// {}\n", file.file_name().unwrap().to_str().unwrap()).unwrap();
+        writeln!(header, "\n// {}", file.file_name().unwrap().to_str().unwrap()).unwrap();
         constants(&lines, &mut header);
         structs(&lines, &mut header);
         functions(&text, &mut header);

@@ -177,7 +177,10 @@ mod tests {
         assert_eq!(remember(&error.into()), status::ACCELERATOR_ERROR);
         assert_eq!(message(), "index 1 is out of bounds");
         // SAFETY: no arguments.
-        assert_eq!(unsafe { (openmps_error_code(), openmps_error_line()) }, (1, 37));
+        let code = unsafe { openmps_error_code() };
+        // SAFETY: no arguments.
+        let line = unsafe { openmps_error_line() };
+        assert_eq!((code, line), (1, 37));
     }
 
     #[test]

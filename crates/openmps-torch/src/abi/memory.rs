@@ -88,6 +88,10 @@ fn usage_of(usage: u32) -> Result<Usage, AbiError> {
     }
 }
 
+fn number(address: NonNull<u8>) -> u64 {
+    u64::try_from(address.addr().get()).expect("an address has at most 64 bits")
+}
+
 abi! {
     /// Where the allocator's log goes; the first sink stays.
     fn openmps_set_log_sink(sink: LogSink) {
@@ -135,7 +139,7 @@ abi! {
         *found = block.is_some();
         if let Some(block) = block {
             *info = BlockInfo {
-                base: u64::try_from(block.base.addr().get()).expect("an address has at most 64 bits"),
+                base: number(block.base),
                 size_bytes: block.size_bytes,
                 requested_bytes: block.requested_bytes,
                 id: block.id,
@@ -185,10 +189,16 @@ abi! {
     }
 
     /// Peaks start again at the current values.
-    fn openmps_reset_peak_stats() { Ok(memory::allocator()?.reset_peak_stats()) }
+    fn openmps_reset_peak_stats() {
+        memory::allocator()?.reset_peak_stats();
+        Ok(())
+    }
 
     /// Sums start again at 0.
-    fn openmps_reset_accumulated_stats() { Ok(memory::allocator()?.reset_accumulated_stats()) }
+    fn openmps_reset_accumulated_stats() {
+        memory::allocator()?.reset_accumulated_stats();
+        Ok(())
+    }
 
     /// Gives cached memory back to the system; waits for streams.
     fn openmps_empty_cache() { Ok(memory::allocator()?.empty_cache()?) }

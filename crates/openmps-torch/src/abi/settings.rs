@@ -36,7 +36,6 @@ abi! {
 
     /// What to warn the user about, from index 0 on; null past the last one. Lives as long as the process.
     fn openmps_settings_warning(index: u32) -> *const c_char, else null(), {
-        let index = usize::try_from(index).expect("32 bits fit");
-        warnings().get(index).map_or(null(), |text| text.as_ptr())
+        usize::try_from(index).ok().and_then(|index| warnings().get(index)).map_or(null(), |text| text.as_ptr())
     }
 }

@@ -24,13 +24,19 @@ abi! {
     fn openmps_stream_from_pool() -> u32, else 0, { Stream::from_pool().id().0 }
 
     /// Starts what was encoded.
-    fn openmps_stream_commit(stream: u32) { Ok(stream_of(stream)?.commit()) }
+    fn openmps_stream_commit(stream: u32) {
+        stream_of(stream)?.commit();
+        Ok(())
+    }
 
     /// Waits for a stream and reports its deferred error.
     fn openmps_stream_synchronize(stream: u32) { Ok(stream_of(stream)?.synchronize()?) }
 
     /// Waits for a stream; a deferred error stays where it is.
-    fn openmps_stream_wait_idle(stream: u32) { Ok(stream_of(stream)?.wait_idle()) }
+    fn openmps_stream_wait_idle(stream: u32) {
+        stream_of(stream)?.wait_idle();
+        Ok(())
+    }
 
     /// Whether a stream has nothing left to run.
     fn openmps_stream_is_idle(stream: u32, is_idle: Out<'_, bool>) {
