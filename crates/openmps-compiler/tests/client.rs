@@ -160,8 +160,34 @@ fn a_server_of_another_version_is_refused() {
     );
 }
 
-/// What a forked child does is checked through Python's `os.fork` in python/tests; here, that an interrupt of the
-/// terminal does not reach the server.
+/// A forked child starts its own server, whatever another thread was doing with the parent's at that moment.
+#[test]
+fn a_forked_child_has_its_own_server() {
+    let client = Client::new(config(None));
+    client.compile_source(FULL, &options()).unwrap();
+    let parents = client.process_id().unwrap();
+    std::thread::scope(|scope| {
+        let busy = scope.spawn(|| (0..20).for_each(|_| drop(client.compile_source(FULL, &options()).unwrap())));
+        for _ in 0..3 {
+            // SAFETY: the child calls only what the client is meant to survive after a fork, and leaves by `_exit`.
+            let child = unsafe { libc::fork() };
+            if child == 0 {
+                let has_compiled = client.compile_source(FULL, &options()).is_ok();
+                let is_another = client.process_id().is_some_and(|id| id != parents);
+                // SAFETY: ends this process without running the test harness's cleanup.
+                unsafe { libc::_exit(if has_compiled && is_another { 0 } else { 1 }) };
+            }
+            let mut status = 0;
+            // SAFETY: waits for the child that was just made, and writes into a live integer.
+            assert_eq!(unsafe { libc::waitpid(child, &mut status, 0) }, child);
+            assert_eq!(status, 0, "the child could not compile");
+        }
+        busy.join().unwrap();
+    });
+    assert_eq!(client.process_id(), Some(parents));
+}
+
+/// An interrupt of the terminal is not for the server.
 #[test]
 fn the_server_ignores_interrupts() {
     let client = Client::new(config(None));

@@ -112,6 +112,47 @@ private:
   CodeGenerator *code_generator = nullptr;
 };
 
+// Only the library's headers and its precompiled header: a source text is one string, and `#include "/dev/zero"` must not
+// read until memory ends.
+class LibraryFiles : public llvm::vfs::ProxyFileSystem {
+public:
+  LibraryFiles(llvm::IntrusiveRefCntPtr<llvm::vfs::FileSystem> files, const std::vector<const char *> &arguments)
+      : ProxyFileSystem(std::move(files)) {
+    for (size_t i = 0; i + 1 < arguments.size(); ++i) {
+      const llvm::StringRef argument = arguments[i];
+      if (argument == "-isystem" || argument == "-include-pch")
+        allowed.push_back(arguments[i + 1]);
+    }
+  }
+
+  llvm::ErrorOr<llvm::vfs::Status> status(const llvm::Twine &path) override {
+    if (!is_allowed(path.str()) && !leads_to_allowed(path.str()))
+      return std::make_error_code(std::errc::no_such_file_or_directory);
+    return ProxyFileSystem::status(path);
+  }
+
+  llvm::ErrorOr<std::unique_ptr<llvm::vfs::File>> openFileForRead(const llvm::Twine &path) override {
+    if (!is_allowed(path.str()))
+      return std::make_error_code(std::errc::no_such_file_or_directory);
+    return ProxyFileSystem::openFileForRead(path);
+  }
+
+private:
+  bool is_allowed(llvm::StringRef path) const {
+    return llvm::any_of(allowed, [&](llvm::StringRef prefix) {
+      llvm::StringRef rest = path;
+      return rest.consume_front(prefix) && (rest.empty() || rest.starts_with("/")) && !rest.contains("/..");
+    });
+  }
+
+  // Clang asks for a file's folder before it asks for the file.
+  bool leads_to_allowed(llvm::StringRef path) const {
+    return llvm::any_of(allowed, [&](llvm::StringRef name) { return name.consume_front(path) && name.starts_with("/"); });
+  }
+
+  std::vector<std::string> allowed;
+};
+
 void report(OpenmpsClangResult &result, std::string message) {
   RecordedDiagnostic diagnostic;
   diagnostic.message = std::move(message);
@@ -141,7 +182,7 @@ bool compile(const OpenmpsClangRequest &request, OpenmpsClangResult &result) {
   for (const std::string &argument : storage)
     arguments.push_back(argument.c_str());
 
-  auto files = llvm::vfs::getRealFileSystem();
+  auto files = llvm::makeIntrusiveRefCnt<LibraryFiles>(llvm::vfs::getRealFileSystem(), arguments);
   DiagnosticRecorder recorder(result.diagnostics);
   DiagnosticOptions argument_options;
   auto argument_diagnostics =

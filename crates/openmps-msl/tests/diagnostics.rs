@@ -467,6 +467,16 @@ fn a_declaration_that_never_ends() {
     );
 }
 
+/// A source text is one string; no file of the machine is part of it.
+#[test]
+fn files_outside_the_library_do_not_exist() {
+    for name in ["/dev/zero", "/etc/passwd", "../src/lib.rs", "metal_stdlib/../../Cargo.toml"] {
+        let error = common::compile(&format!("#include \"{name}\"\n")).unwrap_err().to_string();
+        let expected = format!("program_source:1:10: error: '{name}' file not found\n");
+        assert!(error.starts_with(&expected), "{error}");
+    }
+}
+
 #[test]
 fn a_warning_does_not_stop_the_compiler() {
     let compiled = common::compile("kernel void f(device int* x) { if (x[0] = 1) x[1] = 2; }").unwrap();

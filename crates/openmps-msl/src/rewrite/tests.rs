@@ -125,14 +125,14 @@ fn rule_7_member_qualifiers() {
 #[test]
 fn rule_7_constructors_are_not_const() {
     check(
-        "struct A {\n  A() thread = default;\n  A() constant = default;\n  template <class U = int>\n  constexpr A(U x) device : v(x) {}\n  template <class U = int>\n  constexpr A(U x) constant : v(x) {}\n};",
+        "struct A {\nA() thread = default;\nA() constant = default;\ntemplate <class U = int>\nconstexpr A(U x) device : v(x) {}\ntemplate <class U = int>\nconstexpr A(U x) constant : v(x) {}\n};",
         expect![[r#"
             struct A {
-              A() thread = default;
-  
-              template <class U = int>
-              constexpr A(U x)  : v(x) {}
-  
+            A() thread = default;
+
+            template <class U = int>
+            constexpr A(U x)  : v(x) {}
+
 
             };"#]],
     );
