@@ -30,6 +30,8 @@ COMPILE = [
     "g++", "-std=c++20", "-O2", "-g0", "-fPIC", "-fvisibility=hidden", "-Wall", "-Wextra",
     "-Wno-unused-parameter", "-Wno-unknown-pragmas",
     f"-D_GLIBCXX_USE_CXX11_ABI={int(torch.compiled_with_cxx11_abi())}",
+    # Warnings show where they come from; that should not be a folder of the build machine.
+    f"-fmacro-prefix-map={SOURCES}=csrc",
     f"-I{SOURCES}", "-isystem", str(TORCH / "include"),
     "-isystem", str(TORCH / "include/torch/csrc/api/include"),
 ]  # fmt: skip
