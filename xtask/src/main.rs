@@ -7,6 +7,8 @@ mod process;
 mod test;
 mod tidy;
 
+use std::process::ExitCode;
+
 use anyhow::{Result, bail};
 use process::{Workspace, command};
 
@@ -23,7 +25,17 @@ usage: ./dev <command>
   python ARGS    the environment's Python with ARGS
   clean          remove build products, keep .venv";
 
-fn main() -> Result<()> {
+fn main() -> ExitCode {
+    match run() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("dev: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run() -> Result<()> {
     let mut arguments = std::env::args().skip(1);
     let workspace = Workspace::find()?;
     let name = arguments.next().unwrap_or_default();
@@ -38,7 +50,8 @@ fn main() -> Result<()> {
         ("bench", names) => bench(&workspace, names),
         ("tidy", []) => tidy::run(&workspace),
         ("bless", []) => {
-            command("cargo").args(["nextest", "run", "--workspace"]).env("UPDATE_EXPECT", "1").run(&workspace)
+            let tests = command("cargo").args(["nextest", "run", "--workspace"]);
+            tests.env("UPDATE_EXPECT", "1").env("BLESS", "1").run(&workspace)
         }
         ("book", []) => command("mdbook").args(["build", "docs"]).run(&workspace),
         ("python", arguments) => {

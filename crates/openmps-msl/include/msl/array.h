@@ -1,7 +1,7 @@
 // metal::array: a fixed-size array as a value.
 #pragma once
 #pragma clang system_header
-#include "types.h"
+#include "scalars.h"
 
 namespace metal {
 

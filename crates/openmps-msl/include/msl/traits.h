@@ -4,7 +4,7 @@
 // forward, swap.
 #pragma once
 #pragma clang system_header
-#include "types.h"
+#include "scalars.h"
 
 namespace metal {
 
