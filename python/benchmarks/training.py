@@ -89,7 +89,7 @@ def step(model: nn.Module, inputs: torch.Tensor, targets: torch.Tensor):
 
 def main() -> None:
     """Checks that the losses agree and fall, then measures."""
-    samples = int(sys.argv[1]) if len(sys.argv) > 1 else 15
+    samples = int(sys.argv[1]) if len(sys.argv) > 1 else 25
     print(machine())
     torch.manual_seed(0)
     cases = {
@@ -109,7 +109,7 @@ def main() -> None:
         for _ in range(5):
             later = [steps[device]().item() for device in ("mps", "cpu")]
         assert later[0] < first[0] and later[1] < first[1], (first, later)
-        times = compare(steps["mps"], steps["cpu"], samples=samples, seconds=0.1)
+        times = compare(steps["mps"], steps["cpu"], samples=samples, seconds=0.02)
         print(line(name, *times, unit="ms", scale=1e3, reference="cpu", limit="ratio <= 1.11"))
 
 
