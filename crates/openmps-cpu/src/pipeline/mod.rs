@@ -3,6 +3,7 @@
 //! Guarantees: the object exports the symbols that [`crate::abi`] states and asks for no outside symbol that the loader lacks;
 //! what cannot be lowered is an error that names it. The same AIR on the same CPU gives the same bytes.
 
+mod division;
 mod dump;
 mod entry;
 mod facts;
@@ -52,6 +53,8 @@ fn build(
     dump.after("load", module)?;
     let kernel = isolate::run(module, machine, signature)?;
     dump.after("isolate", module)?;
+    division::run(module);
+    dump.after("division", module)?;
     let mode = lower_intrinsics(module, machine, signature)?;
     dump.after("lower", module)?;
     let flat = link_entry(module, machine, &kernel, signature, mode)?;

@@ -5,6 +5,7 @@
 mod atomics;
 mod barriers;
 mod built_ins;
+mod division;
 mod elementwise;
 mod errors;
 mod floats;
