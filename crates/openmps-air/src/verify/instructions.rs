@@ -46,6 +46,8 @@ fn function_refusal(function: Function<'_>) -> Option<&'static str> {
         Some("has a garbage collector")
     } else if function.has_data() {
         Some("has data before or at the start of its code")
+    } else if function.name() == super::RECURSION_TRAP {
+        Some("defines what only the runtime may")
     } else {
         None
     }

@@ -46,11 +46,14 @@ pub fn verify_and_reflect(bitcode: &[u8]) -> Result<(VerifiedAir, Vec<KernelSign
     let context = Context::new();
     let module = context.parse_bitcode(bitcode)?;
     module.verify()?;
-    let is_changed = unroll_recursion(&module)?;
     check_module(&module)?;
+    let is_changed = unroll_recursion(&module)?;
+    if is_changed {
+        module.verify()?;
+        check_module(&module)?;
+    }
     let kernels = reflect::signatures(&module)?;
     let air = if is_changed {
-        module.verify()?;
         VerifiedAir::from_verifier(module.write_bitcode().as_bytes())
     } else {
         VerifiedAir::from_verifier(bitcode)

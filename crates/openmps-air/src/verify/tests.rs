@@ -456,6 +456,22 @@ fn recursion_that_stays() {
 }
 
 #[test]
+fn recursion_is_looked_at_in_checked_modules_only() {
+    check(
+        "define i32 @f(i32 %n) {\n call void @f(ptr null)\n ret i32 0\n}",
+        expect![[r#"
+            function 'f': a call with another type than the function's in 'call void @f(ptr null)'
+        "#]],
+    );
+    check(
+        "define void @openmps_trap(i32 %n) {\n ret void\n}\ndefine void @f() {\n call void @f()\n ret void\n}",
+        expect![[r#"
+            function 'openmps_trap': defines what only the runtime may
+        "#]],
+    );
+}
+
+#[test]
 fn chains_of_calls_are_short() {
     let chain: String = (0..600)
         .map(|index| format!("define void @f{index}() {{\n call void @f{}()\n ret void\n}}\n", index + 1))
