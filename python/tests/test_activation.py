@@ -17,7 +17,7 @@ _USE = """
 
 
 def test_importing_torch_is_enough():
-    assert snippets.output(_USE) == "[2.0, 2.0] mps"
+    assert snippets.output_fresh(_USE) == "[2.0, 2.0] mps"
 
 
 def test_entry_point_is_declared():
@@ -37,8 +37,8 @@ def test_cuda_side_of_torch_is_untouched():
         import torch
         print(torch.version.cuda, torch.cuda.is_available(), torch.cuda.has_magma, torch.backends.cudnn.is_available())
     """
-    without = snippets.output(code, TORCH_DEVICE_BACKEND_AUTOLOAD="0")
-    assert snippets.output(code) == without
+    without = snippets.output_fresh(code, TORCH_DEVICE_BACKEND_AUTOLOAD="0")
+    assert snippets.output_fresh(code) == without
 
 
 def test_autoload_off_leaves_torch_untouched():
@@ -54,7 +54,7 @@ def test_autoload_off_leaves_torch_untouched():
         except RuntimeError as error:
             print(error)
     """
-    assert snippets.output(code, TORCH_DEVICE_BACKEND_AUTOLOAD="0").splitlines() == [
+    assert snippets.output_fresh(code, TORCH_DEVICE_BACKEND_AUTOLOAD="0").splitlines() == [
         "False False False False",
         "Could not run 'aten::empty.memory_format'",
         "MPS is not available",
@@ -74,7 +74,7 @@ def test_late_activation_by_import():
         (x * x).sum().backward()
         print(x.grad.tolist(), torch.accelerator.current_accelerator())
     """
-    assert snippets.output(code, TORCH_DEVICE_BACKEND_AUTOLOAD="0") == "[2.0, 2.0, 2.0] mps"
+    assert snippets.output_fresh(code, TORCH_DEVICE_BACKEND_AUTOLOAD="0") == "[2.0, 2.0, 2.0] mps"
 
 
 def test_importing_openmps_first():
@@ -82,13 +82,13 @@ def test_importing_openmps_first():
         import openmps, torch
         print(openmps.is_active(), torch.ones(1, device="mps").item())
     """
-    assert snippets.output(code) == "True 1.0"
-    assert snippets.output(code, TORCH_DEVICE_BACKEND_AUTOLOAD="0") == "True 1.0"
+    assert snippets.output_fresh(code) == "True 1.0"
+    assert snippets.output_fresh(code, TORCH_DEVICE_BACKEND_AUTOLOAD="0") == "True 1.0"
 
 
 def test_switched_off_by_environment():
     quiet = "import torch; print(torch._C._has_mps, torch.mps.is_available())"
-    assert snippets.output(quiet, OPENMPS_ACTIVATE="0") == "False False"
+    assert snippets.output_fresh(quiet, OPENMPS_ACTIVATE="0") == "False False"
     asked = """
         import openmps
         try:
@@ -96,13 +96,13 @@ def test_switched_off_by_environment():
         except openmps.ActivationError as error:
             print(error)
     """
-    outcome = snippets.run(asked, OPENMPS_ACTIVATE="0")
+    outcome = snippets.run_fresh(asked, OPENMPS_ACTIVATE="0")
     assert outcome.code == 0 and outcome.stdout == "OPENMPS_ACTIVATE=0\n"
     assert "UserWarning: openmps: device 'mps' stays unavailable: OPENMPS_ACTIVATE=0" in outcome.stderr
 
 
 def test_unknown_wish_warns_and_stays_inactive():
-    outcome = snippets.run("import torch; print(torch.mps.is_available())", OPENMPS_ACTIVATE="yes")
+    outcome = snippets.run_fresh("import torch; print(torch.mps.is_available())", OPENMPS_ACTIVATE="yes")
     assert (outcome.code, outcome.stdout) == (0, "False\n")
     assert "openmps: device 'mps' stays unavailable: OPENMPS_ACTIVATE is 'yes', expected 0 or 1" in outcome.stderr
 
@@ -115,7 +115,7 @@ def test_a_failing_plugin_never_breaks_torch():
         import torch
         print(torch.ones(1).item(), torch.mps.is_available())
     """
-    outcome = snippets.run(code)
+    outcome = snippets.run_fresh(code)
     assert (outcome.code, outcome.stdout) == (0, "1.0 False\n")
     assert outcome.stderr.count("openmps: device 'mps' stays unavailable: ") == 1
 
@@ -195,7 +195,8 @@ def test_exit_right_after_backward_does_not_abort(multithreaded):
         x = torch.randn(16, 16, device="mps", requires_grad=True)
         (x @ x).relu().sum().backward()
     """
-    for _ in range(6):
+    assert snippets.output_fresh(code, OPENMPS_MULTITHREADED_BACKWARD=multithreaded) == ""
+    for _ in range(8):
         assert snippets.output(code, OPENMPS_MULTITHREADED_BACKWARD=multithreaded) == ""
 
 
@@ -209,5 +210,5 @@ def test_exit_with_work_queued_does_not_abort():
             for _ in range(50):
                 lib.f(x)
     """
-    for _ in range(4):
+    for _ in range(8):
         assert snippets.output(code) == ""

@@ -89,7 +89,7 @@ def test_data_loader_workers(method, tmp_path):
                 total += batch.to("mps", non_blocking=True).sum().item()
             print(total)
     """
-    assert snippets.output(code, method) == "2016.0"
+    assert snippets.output_fresh(code, method) == "2016.0"
 
 
 def test_data_loader_does_not_pin():

@@ -24,7 +24,7 @@ _CASES = {
     "devices: two tensors": (lambda: _x(3) + torch.ones(3), RuntimeError, "Expected all tensors to be on the same device"),
     "devices: product": (lambda: _x(3, 3) @ torch.ones(3, 3), RuntimeError, "same device"),
     "devices: linear": (lambda: F.linear(_x(2, 3), torch.ones(4, 3)), RuntimeError, "device"),
-    "devices: convolution": (lambda: F.conv2d(_x(1, 1, 4, 4), torch.ones(1, 1, 2, 2)), RuntimeError, "device"),
+    "devices: convolution": (lambda: F.conv2d(_x(1, 1, 4, 4), torch.ones(1, 1, 2, 2)), RuntimeError, "should be the same"),
     "devices: cat": (lambda: torch.cat([_x(2), torch.ones(2)]), RuntimeError, "device"),
     "devices: out": (lambda: torch.add(_x(2), 1, out=torch.ones(2)), RuntimeError, "device"),
     "devices: module": (lambda: torch.nn.Linear(3, 2)(_x(2, 3)), RuntimeError, "device"),
