@@ -25,8 +25,35 @@ pub(crate) fn engine() -> Result<Arc<dyn Engine>, String> {
     Err("this build has no engine (feature `cpu`)".into())
 }
 
+/// Where `OPENMPS_DEBUG=dump` writes when `OPENMPS_DUMP_DIR` names nothing else.
+const DUMP_DIR_DEFAULT: &str = "openmps-dump";
+
 /// What the settings ask of engines.
 pub(crate) fn options(settings: &Settings) -> EngineOptions {
-    let folder = settings.dump_dir.as_ref().filter(|_| settings.debug.dump);
-    EngineOptions { dump_dir: folder.map(|folder| folder.to_string_lossy().into_owned()) }
+    let dump_dir = settings.debug.dump.then(|| {
+        let folder = settings.dump_dir.clone().unwrap_or_else(|| DUMP_DIR_DEFAULT.into());
+        // Another process writes there, whose working folder is the one that this process had when it started it.
+        std::path::absolute(&folder).unwrap_or(folder).to_string_lossy().into_owned()
+    });
+    EngineOptions { dump_dir }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn dump_dir(variables: &[(&str, &str)]) -> Option<String> {
+        let get = |name: &str| variables.iter().find(|variable| variable.0 == name).map(|variable| variable.1.into());
+        options(&Settings::from_lookup(get)).dump_dir
+    }
+
+    #[test]
+    fn code_is_dumped_when_asked_for_and_into_the_folder_asked_for() {
+        assert_eq!(dump_dir(&[]), None);
+        assert_eq!(dump_dir(&[("OPENMPS_DUMP_DIR", "/a/b")]), None);
+        assert_eq!(dump_dir(&[("OPENMPS_DEBUG", "dump"), ("OPENMPS_DUMP_DIR", "/a/b")]).as_deref(), Some("/a/b"));
+        let here = std::env::current_dir().unwrap();
+        let expected = here.join("openmps-dump").to_string_lossy().into_owned();
+        assert_eq!(dump_dir(&[("OPENMPS_DEBUG", "dump")]), Some(expected));
+    }
 }
