@@ -54,8 +54,8 @@ SKIPPED = {"_pin_memory", "is_pinned", "from_file", "_foobar"}
 
 # NoCheck ops that take CPU tensors next to MPS tensors on purpose (indices, weights, lists).
 MIXED_DEVICES = re.compile(
-    r"^(index|index_put|_index_put_impl|_unsafe_index|index_fill|copy|_foreach|_fused|_amp|set_"
-    r"|resize|_cat|cat|where|masked_|scatter|gather|put_|take|embedding|_embedding|lerp"
+    r"^(index_put|_index_put_impl|_unsafe_index|copy_|_foreach|_fused|_amp"
+    r"|resize|scatter|gather|put_|take|embedding|_embedding"
     r"|repeat_interleave|_local|is_set_to|segment|bucketize|searchsorted|_ctc|ctc|cudnn"
     r"|convolution)"
 )
@@ -127,6 +127,10 @@ class Wheel:
 def device_check(function: NativeFunction) -> str:
     if str(function.func.name) == "convolution":
         return "Convolution"
+    if str(function.func.name).startswith("set_."):
+        return "Storage"
+    if function.root_name == "index":
+        return "Indices"
     if function.device_check != DeviceCheckType.NoCheck:
         return "SameDevice"
     return "None" if MIXED_DEVICES.match(str(function.func.name)) else "AllowCpuScalars"

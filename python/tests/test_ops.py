@@ -150,6 +150,57 @@ def test_scalars_of_the_cpu_mix_and_tensors_do_not():
         x + torch.ones(3)
 
 
+_MIXED = {
+    "out= of add": lambda cpu, mps: torch.add(mps, 1, out=cpu),
+    "out= of mm": lambda cpu, mps: torch.mm(mps, mps, out=cpu),
+    "out= on the device": lambda cpu, mps: torch.add(cpu, 1, out=mps),
+    "lists": lambda cpu, mps: torch.cat([mps, cpu]),
+    "lists that begin with cpu": lambda cpu, mps: torch.stack([cpu, mps]),
+    "where": lambda cpu, mps: torch.where(mps > 0, cpu, cpu),
+    "lerp": lambda cpu, mps: torch.lerp(mps, mps, cpu),
+    "masks": lambda cpu, mps: mps.masked_fill(cpu > 0, 1),
+    "copysign": lambda cpu, mps: torch.copysign(mps, cpu),
+    "index_fill": lambda cpu, mps: mps.index_fill(0, torch.tensor([0]), 1.0),
+    "in place": lambda cpu, mps: mps.add_(cpu),
+    "in place on the cpu": lambda cpu, mps: cpu.add_(mps),
+    "foreach": lambda cpu, mps: torch._foreach_add([mps], [cpu]),
+    "matrices": lambda cpu, mps: torch.addmm(mps, cpu, mps),
+}
+
+
+@pytest.mark.parametrize("function", _MIXED.values(), ids=_MIXED)
+def test_mixed_devices_are_refused(function):
+    """All memory is host memory, so without a check these would compute, and fail on a Mac only."""
+    with pytest.raises(RuntimeError, match="Expected all tensors to be on the same device"):
+        function(torch.randn(3, 3), torch.randn(3, 3, device="mps"))
+
+
+def test_indices_may_be_on_the_cpu_but_the_indexed_tensor_decides():
+    cpu = torch.randn(5)
+    mps, index = cpu.to("mps"), torch.tensor([3, 1])
+    assert torch.equal(mps[index].cpu(), cpu[index])
+    mps[index] = torch.tensor(2.0)
+    assert mps[index].tolist() == [2.0, 2.0]
+    for wrong in (index.to("mps"), mps > 0):
+        with pytest.raises(RuntimeError, match=r"indices should be either on cpu or on the same device as the indexed tensor \(cpu\)"):
+            cpu[wrong]
+
+
+def test_set_takes_storage_of_its_own_device_only():
+    cpu, mps = torch.ones(3), torch.ones(3, device="mps")
+    text = 'Attempted to set the storage of a tensor on device "{}" to a storage on different device "{}".  This is no longer'
+    for source in (cpu, cpu.untyped_storage()):
+        with pytest.raises(RuntimeError, match=text.format("mps:0", "cpu")):
+            torch.zeros(3, device="mps").set_(source)
+    with pytest.raises(RuntimeError, match=text.format("mps:0", "cpu")):
+        torch.zeros(3, device="mps").set_(cpu.untyped_storage(), 0, (3,), (1,))
+    with pytest.raises(RuntimeError, match=text.format("cpu", "mps:0")):
+        torch.zeros(3).set_(mps)
+    shared = torch.zeros(0, device="mps").set_(mps)
+    mps.add_(1)
+    assert shared.tolist() == [2.0] * 3
+
+
 def test_ops_that_upstream_lacks_are_refused():
     x = torch.randn(4, 4, device="mps")
     for call in (

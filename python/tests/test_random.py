@@ -164,3 +164,16 @@ def test_dropout_keeps_the_expected_share():
 def test_default_generator_starts_unseeded():
     code = "import torch; print(torch.mps._get_default_mps_generator().initial_seed())"
     assert snippets.output(code) != snippets.output(code)
+
+
+@pytest.mark.parametrize(
+    "draw",
+    [
+        lambda g: torch.randn(3, generator=g), lambda g: torch.rand(3, generator=g), lambda g: torch.randint(9, (3,), generator=g),
+        lambda g: torch.empty(3, 2).t().exponential_(generator=g), lambda g: torch.bernoulli(torch.full((3,), 0.5), generator=g),
+        lambda g: torch.multinomial(torch.ones(3), 1, generator=g), lambda g: torch._standard_gamma(torch.ones(3), generator=g),
+    ],
+)  # fmt: skip
+def test_cpu_tensors_do_not_draw_from_the_device_generator(draw):
+    with pytest.raises(RuntimeError, match="Passed CPU tensor to MPS op"):
+        draw(torch.Generator("mps"))

@@ -28,6 +28,12 @@ class Checker {
           "!");
     } else if (op_.check == DeviceCheck::Convolution) {
       checkParameter(tensor, argument.name());
+    } else if (op_.check == DeviceCheck::Indices) {
+      TORCH_CHECK(
+          isMps(tensor) || argument.name() != "self",
+          "indices should be either on cpu or on the same device as the indexed tensor (",
+          tensor.device(),
+          ")");
     } else if (op_.check == DeviceCheck::SameDevice) {
       c10::impl::check_and_update_common_device(
           common_device_, tensor, op_.wrapper, argument.name().c_str());
@@ -64,6 +70,27 @@ class Checker {
   at::Tensor input_;
 };
 
+c10::Device deviceOf(const c10::IValue& source) {
+  return source.isStorage() ? source.toStorage().device() : source.toTensor().device();
+}
+
+// set_(self, source, ...)
+void checkStorage(const c10::FunctionSchema& schema, const torch::jit::Stack& stack) {
+  const auto arguments = torch::jit::last(stack, schema.arguments().size());
+  if (arguments.size() < 2) {
+    return;
+  }
+  const auto device = deviceOf(arguments[0]);
+  const auto source = deviceOf(arguments[1]);
+  TORCH_CHECK(
+      device == source,
+      "Attempted to set the storage of a tensor on device \"",
+      device,
+      "\" to a storage on different device \"",
+      source,
+      "\".  This is no longer allowed; the devices must match.");
+}
+
 template <class CheckOne>
 void outArgumentsFirst(const c10::FunctionSchema& schema, const CheckOne& check_one) {
   const auto& arguments = schema.arguments();
@@ -81,6 +108,10 @@ void outArgumentsFirst(const c10::FunctionSchema& schema, const CheckOne& check_
 void checkDevices(
     const CheckedOp& op, const c10::OperatorHandle& handle, const torch::jit::Stack& stack) {
   const auto& schema = handle.schema();
+  if (op.check == DeviceCheck::Storage) {
+    checkStorage(schema, stack);
+    return;
+  }
   const size_t first = stack.size() - schema.arguments().size();
   bool all_mps = true;
   for (size_t index = first; index < stack.size() && all_mps; ++index) {
@@ -109,7 +140,7 @@ void checkDevices(
   });
 }
 
-void checkDevices(const CheckedOp& op, std::initializer_list<const at::Tensor*> tensors) {
+void checkDevices(const CheckedOp& op, std::initializer_list<std::vector<at::Tensor>> tensors) {
   const std::string name(op.name);
   const auto dot = name.find('.');
   const auto overload = dot == std::string::npos ? std::string() : name.substr(dot + 1);
@@ -117,8 +148,8 @@ void checkDevices(const CheckedOp& op, std::initializer_list<const at::Tensor*> 
       ("aten::" + name.substr(0, dot)).c_str(), overload.c_str());
   Checker checker(op);
   outArgumentsFirst(handle.schema(), [&](size_t index, const c10::Argument& argument) {
-    if (const auto* tensor = tensors.begin()[index]) {
-      checker(*tensor, argument);
+    for (const auto& tensor : tensors.begin()[index]) {
+      checker(tensor, argument);
     }
   });
 }

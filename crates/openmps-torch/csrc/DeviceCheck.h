@@ -8,6 +8,7 @@
 #include <ATen/core/stack.h>
 
 #include <initializer_list>
+#include <vector>
 
 namespace openmps {
 
@@ -18,6 +19,10 @@ enum class DeviceCheck : uint8_t {
   SameDevice,
   // TensorIterator's rule: CPU tensors are fine when they have no dimensions.
   AllowCpuScalars,
+  // The indexed tensor (first) is on the device; indices may be on the CPU too.
+  Indices,
+  // A tensor (first) gets storage of its own device.
+  Storage,
   // The texts of convolutions, which compare input (first), weight and bias.
   Convolution,
 };
@@ -35,7 +40,7 @@ void checkDevices(
     const CheckedOp& op, const c10::OperatorHandle& handle, const torch::jit::Stack& stack);
 
 // The slow path of an unboxed kernel that met a tensor of another device. `tensors` holds one entry
-// per argument of the op's schema, null for arguments that are no tensors.
-void checkDevices(const CheckedOp& op, std::initializer_list<const at::Tensor*> tensors);
+// per argument of the op's schema: the tensors in it.
+void checkDevices(const CheckedOp& op, std::initializer_list<std::vector<at::Tensor>> tensors);
 
 } // namespace openmps

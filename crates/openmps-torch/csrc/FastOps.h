@@ -14,6 +14,7 @@
 #include <ATen/core/LegacyTypeDispatch.h>
 #include <torch/library.h>
 
+#include <algorithm>
 #include <tuple>
 #include <vector>
 
@@ -33,8 +34,8 @@ struct FastArgument {
   static bool onMps(const std::remove_reference_t<T>&) {
     return true;
   }
-  static const at::Tensor* tensor(const std::remove_reference_t<T>&) {
-    return nullptr;
+  static std::vector<at::Tensor> tensors(const std::remove_reference_t<T>&) {
+    return {};
   }
   static T alias(T value) {
     return static_cast<T>(value);
@@ -46,35 +47,43 @@ struct FastArgument<const at::Tensor&> {
   static bool onMps(const at::Tensor& value) {
     return isMps(value) || !value.defined();
   }
-  static const at::Tensor* tensor(const at::Tensor& value) {
-    return &value;
+  static std::vector<at::Tensor> tensors(const at::Tensor& value) {
+    return {value};
   }
   static at::Tensor alias(const at::Tensor& value) {
     return C10_LIKELY(isMps(value)) ? cpuAlias(value) : value;
   }
 };
 
+// out arguments
+template <>
+struct FastArgument<at::Tensor&> : FastArgument<const at::Tensor&> {};
+
 template <>
 struct FastArgument<const std::optional<at::Tensor>&> {
   static bool onMps(const std::optional<at::Tensor>& value) {
     return !value || FastArgument<const at::Tensor&>::onMps(*value);
   }
-  static const at::Tensor* tensor(const std::optional<at::Tensor>& value) {
-    return value ? &*value : nullptr;
+  static std::vector<at::Tensor> tensors(const std::optional<at::Tensor>& value) {
+    return value ? std::vector<at::Tensor>{*value} : std::vector<at::Tensor>();
   }
   static std::optional<at::Tensor> alias(const std::optional<at::Tensor>& value) {
     return value ? std::optional(FastArgument<const at::Tensor&>::alias(*value)) : std::nullopt;
   }
 };
 
-// Lists mix devices only in ops without a check (cat, foreach, fused), or raise in the kernel.
+template <class List>
+bool allOnMps(const List& list) {
+  return std::all_of(list.begin(), list.end(), FastArgument<const at::Tensor&>::onMps);
+}
+
 template <>
 struct FastArgument<at::TensorList> {
-  static bool onMps(at::TensorList) {
-    return true;
+  static bool onMps(at::TensorList value) {
+    return allOnMps(value);
   }
-  static const at::Tensor* tensor(at::TensorList) {
-    return nullptr;
+  static std::vector<at::Tensor> tensors(at::TensorList value) {
+    return value.vec();
   }
   static std::vector<at::Tensor> alias(at::TensorList value) {
     std::vector<at::Tensor> aliases;
@@ -88,11 +97,11 @@ struct FastArgument<at::TensorList> {
 
 template <>
 struct FastArgument<const at::ITensorListRef&> {
-  static bool onMps(const at::ITensorListRef&) {
-    return true;
+  static bool onMps(const at::ITensorListRef& value) {
+    return allOnMps(value);
   }
-  static const at::Tensor* tensor(const at::ITensorListRef&) {
-    return nullptr;
+  static std::vector<at::Tensor> tensors(const at::ITensorListRef& value) {
+    return {value.begin(), value.end()};
   }
   static std::vector<at::Tensor> alias(const at::ITensorListRef& value) {
     std::vector<at::Tensor> aliases;
@@ -107,11 +116,12 @@ struct FastArgument<const at::ITensorListRef&> {
 template <>
 struct FastArgument<const c10::List<std::optional<at::Tensor>>&> {
   using List = c10::List<std::optional<at::Tensor>>;
+  // Indices may be on the CPU.
   static bool onMps(const List&) {
     return true;
   }
-  static const at::Tensor* tensor(const List&) {
-    return nullptr;
+  static std::vector<at::Tensor> tensors(const List&) {
+    return {};
   }
   static List alias(const List& value) {
     List aliases;
@@ -142,7 +152,7 @@ struct FastCheck {
   static void run(const std::remove_reference_t<A>&... arguments) {
     if constexpr (op.check != DeviceCheck::None) {
       if (C10_UNLIKELY(!(FastArgument<A>::onMps(arguments) && ...))) {
-        checkDevices(op, {FastArgument<A>::tensor(arguments)...});
+        checkDevices(op, {FastArgument<A>::tensors(arguments)...});
       }
     }
     drainCurrentStream();

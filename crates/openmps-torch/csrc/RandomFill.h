@@ -8,8 +8,10 @@
 
 namespace openmps {
 
-// The elements of a contiguous tensor on device mps.
+// The elements of a contiguous tensor on device mps. The dispatcher comes here for a tensor of the
+// CPU too when the generator is one of device mps.
 inline OpenmpsElements elementsOf(const at::Tensor& tensor) {
+  TORCH_CHECK(tensor.device().is_mps(), "Passed CPU tensor to MPS op");
   return {
       reinterpret_cast<uint64_t>(tensor.const_data_ptr()),
       static_cast<uint64_t>(tensor.numel()),
