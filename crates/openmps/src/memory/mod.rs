@@ -14,11 +14,16 @@ mod fork;
 pub mod format;
 mod heap;
 mod log;
+#[cfg(any(test, feature = "fuzzing"))]
+#[doc(hidden)]
+pub mod model;
 mod pool;
 mod process;
 mod reclaim;
 mod region;
 mod reuse;
+#[cfg(any(test, feature = "fuzzing"))]
+mod rig;
 mod size;
 mod slab;
 mod space;
