@@ -17,7 +17,7 @@ use std::time::{Duration, SystemTime};
 const MAGIC: [u8; 8] = *b"OPENMPS1";
 
 /// Magic, length of the payload, BLAKE3 of the payload.
-const HEADER_BYTES: usize = 8 + 8 + 32;
+pub const HEADER_BYTES: usize = 8 + 8 + 32;
 
 /// Bytes that the folder may take by default: some ten thousand kernels.
 pub const CACHE_BYTES_DEFAULT: u64 = 1 << 30;
@@ -53,10 +53,8 @@ impl DiskCache {
     pub fn get(&self, key: &Key) -> Option<Vec<u8>> {
         let mut bytes = Vec::new();
         File::open(self.path(key)?).ok()?.read_to_end(&mut bytes).ok()?;
-        let header = bytes.get(..HEADER_BYTES)?;
-        let payload = &bytes[HEADER_BYTES..];
-        let is_whole = header == entry_header(payload);
-        is_whole.then(|| bytes.split_off(HEADER_BYTES))
+        entry_payload(&bytes)?;
+        Some(bytes.split_off(HEADER_BYTES))
     }
 
     /// Keeps `payload` under `key`, replacing what is there. Failure leaves the folder as it was.
@@ -134,7 +132,16 @@ pub fn default_folder(lookup: impl Fn(&str) -> Option<std::ffi::OsString>) -> Op
     Some(base.join("openmps"))
 }
 
-fn entry_header(payload: &[u8]) -> [u8; HEADER_BYTES] {
+/// The payload of an entry's bytes, if they are whole and undamaged.
+#[must_use]
+pub fn entry_payload(entry: &[u8]) -> Option<&[u8]> {
+    let (header, payload) = entry.split_at_checked(HEADER_BYTES)?;
+    (header == entry_header(payload)).then_some(payload)
+}
+
+/// What stands in front of `payload` in an entry.
+#[must_use]
+pub fn entry_header(payload: &[u8]) -> [u8; HEADER_BYTES] {
     let mut header = [0; HEADER_BYTES];
     header[..8].copy_from_slice(&MAGIC);
     header[8..16].copy_from_slice(&(payload.len() as u64).to_le_bytes());
