@@ -12,7 +12,7 @@ use crate::jit::call::Entry;
 use crate::jit::load::{LoadError, load};
 use crate::jit::symbols;
 use crate::pool;
-use crate::runtime::FlushDenormals;
+use crate::runtime::{FlushDenormals, take_trap};
 
 /// Chunks for each thread of the pool: more balance the load better, fewer cost less.
 const CHUNKS_PER_THREAD: u64 = 8;
@@ -103,7 +103,7 @@ impl Dispatch<'_> {
     /// Runs the threadgroups with linear numbers `first..end` on the calling thread.
     fn run_groups(&self, first: u64, end: u64) -> Result<(), String> {
         let _flush = FlushDenormals::enter();
-        with_threadgroup_memory(self.bound.threadgroup_memory_bytes, |memory| {
+        let result: Result<(), String> = with_threadgroup_memory(self.bound.threadgroup_memory_bytes, |memory| {
             let groups = self.grid.groups();
             let mut context = GroupContext {
                 arguments: self.bound.words.as_ptr(),
@@ -120,7 +120,13 @@ impl Dispatch<'_> {
                 advance(&mut context.position, groups);
             }
             Ok(())
-        })
+        });
+        let trapped = take_trap();
+        result?;
+        if trapped {
+            return Err("functions call each other more deeply than they are compiled for".to_owned());
+        }
+        Ok(())
     }
 
     fn run_group(&self, context: &GroupContext) -> Result<(), String> {

@@ -1,5 +1,7 @@
 //! Functions that generated code calls. All of them are `extern "C"`, take and return plain words, and never unwind.
 
+use std::cell::Cell;
+
 use crate::float::{bf16_to_f32, f16_to_f32, f32_to_bf16, f32_to_f16};
 use crate::group;
 use crate::lanes::LaneRequest;
@@ -24,6 +26,22 @@ pub(crate) unsafe extern "C" fn lane(site: u32, code: u32, operand: u32, modulo:
 /// The calling thread's lane in its SIMD-group.
 pub(crate) extern "C" fn lane_index() -> u32 {
     group::current_lane()
+}
+
+thread_local! {
+    /// Whether a kernel on this thread has called [`trap`].
+    static TRAPPED: Cell<bool> = const { Cell::new(false) };
+}
+
+/// What the deepest copy of a recursive function calls (`RECURSION_TRAP` of `openmps-air`). The kernel goes on with zero, so
+/// that no frame has to be left; the launch fails when its threadgroups have run.
+pub(crate) extern "C" fn trap() {
+    TRAPPED.set(true);
+}
+
+/// Whether [`trap`] was called on this thread since the last time that somebody asked.
+pub(crate) fn take_trap() -> bool {
+    TRAPPED.replace(false)
 }
 
 fn low_half(value: f32) -> u16 {

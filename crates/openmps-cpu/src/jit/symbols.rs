@@ -44,6 +44,7 @@ pub(crate) fn resolve(name: &str) -> Option<usize> {
         "openmps_barrier" => runtime::barrier as *const () as usize,
         "openmps_lane" => runtime::lane as *const () as usize,
         "openmps_lane_index" => runtime::lane_index as *const () as usize,
+        "openmps_trap" => runtime::trap as *const () as usize,
         "memcpy" => memcpy as *const () as usize,
         "memmove" => memmove as *const () as usize,
         "memset" => memset as *const () as usize,
@@ -66,7 +67,7 @@ mod tests {
 
     #[test]
     fn knows_its_own_functions_and_no_others() {
-        for name in ["openmps_lane", "memcpy", "expf", "powf", "ldexpf", "__truncsfbf2"] {
+        for name in ["openmps_lane", "openmps_trap", "memcpy", "expf", "powf", "ldexpf", "__truncsfbf2"] {
             assert!(resolve(name).is_some_and(|address| address != 0), "{name}");
         }
         for name in ["system", "malloc", "openmps_", ""] {

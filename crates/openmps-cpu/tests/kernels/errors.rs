@@ -101,6 +101,31 @@ fn dispatches_that_cannot_run() {
 }
 
 #[test]
+fn recursion_that_is_too_deep_fails_its_launch_only() {
+    let text = "declare void @openmps_trap()
+define void @k(ptr addrspace(1) %out) {
+  %depth = load i32, ptr addrspace(1) %out
+  %deep = icmp sgt i32 %depth, 3
+  br i1 %deep, label %trap, label %end
+trap:
+  call void @openmps_trap()
+  br label %end
+end:
+  store i32 1, ptr addrspace(1) %out
+  ret void
+}";
+    let kernel = compile(text, &[buffer(0)]);
+    let mut output = [9_u32];
+    let mut bindings = Bindings::default();
+    bind(&mut bindings, 0, &mut output);
+    let error = try_dispatch(&*kernel, &bindings, [1, 1, 1], [1, 1, 1]).unwrap_err();
+    assert_eq!(error.to_string(), "kernel 'k': functions call each other more deeply than they are compiled for");
+    // The kernel went on, so that the depth is 1 now, and nothing is left of the error.
+    dispatch(&*kernel, &bindings, [1, 1, 1], [1, 1, 1]);
+    assert_eq!(output, [1]);
+}
+
+#[test]
 fn null_buffers_can_be_bound() {
     let at = builtin(Builtin::ThreadPositionInGrid, 1);
     let kernel = compile(STORE, &[buffer(0), buffer(1), at]);
