@@ -289,6 +289,13 @@ const SOUP: [&str; 60] = [
     "ä",
 ];
 
+#[test]
+fn deep_nesting_takes_no_square_of_its_depth() {
+    // Billions of steps, where each statement looked at all of the scopes around it.
+    let source = "struct A {".repeat(200_000);
+    assert_eq!(rewrite(&source).text, source);
+}
+
 proptest! {
     #[test]
     fn any_soup_of_tokens_keeps_its_lines(words in proptest::collection::vec(proptest::sample::select(&SOUP[..]), 0..80)) {

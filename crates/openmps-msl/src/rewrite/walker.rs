@@ -34,6 +34,8 @@ pub(crate) enum Scope {
 #[derive(Debug)]
 struct Frame<'a> {
     scope: Scope,
+    /// Whether it or a frame around it is a function's: the stack may be as deep as the text is long.
+    in_function: bool,
     /// Depth of parentheses outside.
     outer_paren_depth: usize,
     /// The statement that a lambda interrupts.
@@ -90,9 +92,9 @@ impl<'a> Walker<'a> {
         let in_instantiation = std::mem::take(&mut self.in_instantiation);
         let frame_count = self.frames.len();
         // A body that closes more braces than it opens must not touch the frames around it.
+        let in_function = self.in_function();
         let outer_frames = std::mem::take(&mut self.frames);
-        let in_function = outer_frames.iter().any(|frame| frame.scope == Scope::Function);
-        self.frames = if in_function { vec![Frame::new(Scope::Function)] } else { Vec::new() };
+        self.frames = if in_function { vec![Frame::new(Scope::Function, true)] } else { Vec::new() };
         self.edits.in_macro = true;
         self.walk(body, 0, body.len());
         self.edits.in_macro = false;
@@ -161,7 +163,7 @@ impl<'a> Walker<'a> {
         if self.paren_depth == 0 {
             self.record_member();
         }
-        let mut frame = Frame::new(scope);
+        let mut frame = Frame::new(scope, self.in_function());
         frame.outer_paren_depth = self.paren_depth;
         if scope == Scope::Initializer {
             self.statement.push(&stream[index], self.paren_depth);
@@ -220,7 +222,7 @@ impl<'a> Walker<'a> {
 
     /// Whether the walk is somewhere inside a function body.
     pub(crate) fn in_function(&self) -> bool {
-        self.frames.iter().any(|frame| frame.scope == Scope::Function)
+        self.frames.last().is_some_and(|frame| frame.in_function)
     }
 
     /// Whether the walk is inside a macro body.
@@ -247,8 +249,9 @@ impl<'a> Walker<'a> {
 }
 
 impl Frame<'_> {
-    fn new(scope: Scope) -> Self {
-        Self { scope, outer_paren_depth: 0, outer_statement: None, members: HashSet::new() }
+    fn new(scope: Scope, is_in_function: bool) -> Self {
+        let in_function = is_in_function || scope == Scope::Function;
+        Self { scope, in_function, outer_paren_depth: 0, outer_statement: None, members: HashSet::new() }
     }
 }
 
