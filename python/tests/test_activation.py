@@ -1,5 +1,6 @@
 """`import torch` alone makes the device work, quietly, and nothing makes `import torch` fail."""
 
+import doctest
 import importlib.metadata
 import types
 
@@ -212,3 +213,8 @@ def test_exit_with_work_queued_does_not_abort():
     """
     for _ in range(8):
         assert snippets.output(code) == ""
+
+
+def test_examples_in_the_documentation():
+    assert doctest.testmod(openmps).failed == 0
+    assert doctest.testmod(openmps).attempted > 0
