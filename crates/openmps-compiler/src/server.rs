@@ -3,6 +3,7 @@
 use std::io;
 use std::os::fd::AsRawFd;
 use std::os::unix::net::UnixStream;
+use std::thread;
 
 use openmps_cpu::{CodeGenerator, LlvmCodeGenerator};
 use openmps_engine::SourceCompiler;
@@ -19,6 +20,7 @@ const IDLE_MS_MAX: i32 = 120_000;
 /// Those of the socket, and a request that is none.
 pub fn serve(compiler: &MslCompiler, mut socket: UnixStream) -> io::Result<()> {
     ignore_interrupts();
+    end_with_the_client(socket.try_clone()?)?;
     while wait_readable(&socket)? {
         let Some(frame) = read_frame(&mut socket)? else { return Ok(()) };
         let response = answer(compiler, decode(&frame)?);
@@ -44,6 +46,24 @@ fn answer(compiler: &MslCompiler, request: Request) -> Response {
 fn ignore_interrupts() {
     // SAFETY: ignoring a signal installs no handler, so nothing runs in signal context.
     unsafe { libc::signal(libc::SIGINT, libc::SIG_IGN) };
+}
+
+/// Ends this process as soon as the client is gone, also in the middle of a compilation that may take for ever: nobody
+/// would read the answer.
+fn end_with_the_client(socket: UnixStream) -> io::Result<()> {
+    let watch = move || {
+        // No events asked for: only the other side's end is reported, which needs no asking.
+        let mut entry = libc::pollfd { fd: socket.as_raw_fd(), events: 0, revents: 0 };
+        loop {
+            // SAFETY: the pointer is to one live entry, as the count says.
+            let ready = unsafe { libc::poll(&mut entry, 1, -1) };
+            if ready == 1 {
+                // SAFETY: it never returns. No destructor of the thread that compiles may run while it does.
+                unsafe { libc::_exit(0) };
+            }
+        }
+    };
+    thread::Builder::new().name("client-watch".to_owned()).spawn(watch).map(drop)
 }
 
 /// Whether something came before the time was over.

@@ -1,11 +1,14 @@
 //! The client against the real server, and against servers that misbehave.
 
 use std::fs;
+use std::os::fd::OwnedFd;
 use std::os::unix::fs::PermissionsExt;
+use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
+use openmps_compiler::protocol::{self, Request};
 use openmps_compiler::{Client, ClientConfig};
 use openmps_cpu::CodeGenerator;
 use openmps_engine::{CompileError, CompileOptions, EngineError, EngineOptions, SourceCompiler};
@@ -196,4 +199,40 @@ fn the_server_ignores_interrupts() {
     assert!(std::process::Command::new("kill").args(["-INT", &first.to_string()]).status().unwrap().success());
     client.compile_source(FULL, &options()).unwrap();
     assert_eq!(client.process_id(), Some(first));
+}
+
+/// Precompiled headers that vanish or are damaged while the server runs cost time, but no source is refused for them.
+#[test]
+fn lost_and_damaged_precompiled_headers_are_done_without() {
+    let folder = Folder::new("headers");
+    let client = Client::new(config(Some(folder.0.clone())));
+    client.compile_source(FULL, &options()).unwrap();
+    let headers = folder.0.join("pch");
+    fs::remove_dir_all(&headers).expect("the server has built a header there");
+    client.compile_source("kernel void lost(device int* x) { x[0] = 1; }", &options()).unwrap();
+    for entry in fs::read_dir(&headers).expect("the server has built it again") {
+        fs::write(entry.unwrap().path(), b"no header").unwrap();
+    }
+    client.compile_source("kernel void damaged(device int* x) { x[0] = 1; }", &options()).unwrap();
+}
+
+/// A server whose client dies in the middle of a compilation does not go on for ever.
+#[test]
+fn the_server_ends_with_its_client() {
+    // Clang hangs on this one.
+    let source = "#pragma clang __debug overflow_stack\n".to_owned();
+    let request = protocol::encode(&Request::CompileSource { source, options: options() }).unwrap();
+    let (mut ours, theirs) = UnixStream::pair().unwrap();
+    let mut server = std::process::Command::new(env!("CARGO_BIN_EXE_openmps-compiler"))
+        .args(["serve", "--include", concat!(env!("CARGO_MANIFEST_DIR"), "/../openmps-msl/include")])
+        .stdin(OwnedFd::from(theirs))
+        .spawn()
+        .unwrap();
+    protocol::write_frame(&mut ours, &request).unwrap();
+    ours.set_read_timeout(Some(Duration::from_secs(2))).unwrap();
+    assert!(protocol::read_frame(&mut ours).is_err(), "it has an answer");
+    assert!(server.try_wait().unwrap().is_none(), "it has ended by itself");
+    drop(ours);
+    let status = server.wait().unwrap();
+    assert!(status.success(), "{status}");
 }

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 use openmps_engine::{Builtin, CompileOptions};
-use openmps_llvm::clang::{self, Outcome, Request};
+use openmps_llvm::clang::{self, Level, Outcome, Request};
 
 use crate::limits::BUFFER_COUNT_MAX;
 use crate::options;
@@ -49,12 +49,20 @@ impl Driver {
     /// Compiles rewritten text.
     #[must_use]
     pub fn compile(&self, text: &str, compile_options: &CompileOptions) -> Outcome {
-        let mut arguments = options::clang_arguments(compile_options, &self.config.include_dir);
-        match self.precompiled_header(compile_options) {
-            Some(path) => arguments.extend(["-include-pch".to_owned(), path.to_string_lossy().into_owned()]),
-            None => arguments.extend(["-include".to_owned(), "metal_stdlib".to_owned()]),
+        let arguments = options::clang_arguments(compile_options, &self.config.include_dir);
+        let with = |words: [String; 2]| {
+            let arguments: Vec<String> = arguments.iter().cloned().chain(words).collect();
+            clang::compile(&request(text, &arguments, compile_options))
+        };
+        if let Some(path) = self.precompiled_header(compile_options) {
+            let outcome = with(["-include-pch".to_owned(), path.to_string_lossy().into_owned()]);
+            if !blames_no_place(&outcome) {
+                return outcome;
+            }
+            // The file went away or is damaged: a matter of this machine, not of the text.
+            self.forget_precompiled_header(compile_options);
         }
-        clang::compile(&request(text, &arguments, compile_options))
+        with(["-include".to_owned(), "metal_stdlib".to_owned()])
     }
 
     /// Builds the precompiled header for `compile_options` into `folder`, unless it is there.
@@ -89,7 +97,17 @@ impl Driver {
 
     fn precompiled_header(&self, compile_options: &CompileOptions) -> Option<PathBuf> {
         let mut headers = self.headers.lock().unwrap_or_else(PoisonError::into_inner);
-        headers.entry(compile_options.clone()).or_insert_with(|| self.find_or_build(compile_options)).clone()
+        let known = headers.entry(compile_options.clone()).or_insert_with(|| self.find_or_build(compile_options));
+        // Caches are cleaned and packages replaced while this process runs.
+        if known.as_ref().is_some_and(|path| !path.exists()) {
+            *known = self.find_or_build(compile_options);
+        }
+        known.clone()
+    }
+
+    /// Makes sure that the file which clang cannot read is not used again by this process.
+    fn forget_precompiled_header(&self, compile_options: &CompileOptions) {
+        self.headers.lock().unwrap_or_else(PoisonError::into_inner).insert(compile_options.clone(), None);
     }
 
     fn find_or_build(&self, compile_options: &CompileOptions) -> Option<PathBuf> {
@@ -113,6 +131,16 @@ impl Driver {
         }
         let hash = hasher.finalize().to_hex();
         format!("metal_stdlib-{}-{}.pch", options::name(compile_options), &hash[..16])
+    }
+}
+
+/// Whether clang rejects something that is at no line of any text: a file that it was told to use.
+fn blames_no_place(outcome: &Outcome) -> bool {
+    match outcome {
+        Outcome::Rejected(diagnostics) => {
+            diagnostics.iter().any(|diagnostic| diagnostic.line == 0 && diagnostic.level == Level::Error)
+        }
+        Outcome::Compiled { .. } | Outcome::Crashed => false,
     }
 }
 
