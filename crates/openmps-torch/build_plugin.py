@@ -81,14 +81,17 @@ def compile_all(build: pathlib.Path, jobs: int) -> list[pathlib.Path]:
 
 def link(objects: list[pathlib.Path], runtime: pathlib.Path, output: pathlib.Path) -> None:
     output.parent.mkdir(parents=True, exist_ok=True)
+    fresh = output.with_suffix(".fresh")
     run(
-        ["g++", "-shared", "-o", str(output), *map(str, objects),
+        ["g++", "-shared", "-o", str(fresh), *map(str, objects),
          f"-L{TORCH / 'lib'}", "-ltorch_cpu", "-lc10",
          f"-L{runtime.parent}", f"-l:{runtime.name}",
          # The runtime is the Python extension beside or above this library; torch is loaded.
          "-Wl,-rpath,$ORIGIN:$ORIGIN/..", "-Wl,--no-undefined", "-Wl,--gc-sections",
          "-Wl,--allow-shlib-undefined"]
     )  # fmt: skip
+    # By rename: processes that start meanwhile see the old library or the new one, never half of it.
+    fresh.replace(output)
 
 
 def main() -> None:

@@ -31,5 +31,5 @@ pub use engine::{CodeGenerator, CpuEngine};
 pub use jit::load::LoadError;
 #[cfg(feature = "codegen")]
 pub use pipeline::LlvmCodeGenerator;
-pub use pool::thread_count;
+pub use pool::{limit_threads, thread_count};
 pub use target::target_id;

@@ -15,6 +15,8 @@ use crate::signature::KernelSignature;
 pub struct EngineOptions {
     /// A folder for the module after every pass (`OPENMPS_DEBUG=dump`).
     pub dump_dir: Option<String>,
+    /// Verify the module after every pass (`OPENMPS_DEBUG=verify`).
+    pub verify_each_pass: bool,
 }
 
 /// What Metal's pipeline state tells about a kernel.

@@ -13,7 +13,13 @@ use crate::settings::Settings;
 #[cfg(feature = "cpu")]
 pub(crate) fn engine() -> Result<Arc<dyn Engine>, String> {
     static ENGINE: std::sync::OnceLock<Arc<dyn Engine>> = std::sync::OnceLock::new();
-    Ok(Arc::clone(ENGINE.get_or_init(|| Arc::new(openmps_cpu::CpuEngine::new(crate::frontends::client())))))
+    let make = || -> Arc<dyn Engine> {
+        if Settings::process().debug.serial {
+            openmps_cpu::limit_threads(1);
+        }
+        Arc::new(openmps_cpu::CpuEngine::new(crate::frontends::client()))
+    };
+    Ok(Arc::clone(ENGINE.get_or_init(make)))
 }
 
 /// The process's engine.
@@ -35,7 +41,7 @@ pub(crate) fn options(settings: &Settings) -> EngineOptions {
         // Another process writes there, whose working folder is the one that this process had when it started it.
         std::path::absolute(&folder).unwrap_or(folder).to_string_lossy().into_owned()
     });
-    EngineOptions { dump_dir }
+    EngineOptions { dump_dir, verify_each_pass: settings.debug.verify }
 }
 
 #[cfg(test)]

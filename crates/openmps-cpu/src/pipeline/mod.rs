@@ -4,10 +4,10 @@
 //! what cannot be lowered is an error that names it. The same AIR on the same CPU gives the same bytes.
 
 mod division;
-mod dump;
 mod entry;
 mod facts;
 mod isolate;
+mod observe;
 mod sites;
 mod threadgroup;
 
@@ -18,7 +18,7 @@ use crate::abi::{KERNEL_SYMBOL, Mode};
 use crate::engine::CodeGenerator;
 use crate::jit::symbols;
 use crate::lower;
-use dump::Dump;
+use observe::Observer;
 
 /// Generates code in this process, for the CPU that it runs on.
 #[derive(Clone, Copy, Debug, Default)]
@@ -49,24 +49,24 @@ fn build(
     signature: &KernelSignature,
     options: &EngineOptions,
 ) -> Result<Vec<u8>, EngineError> {
-    let mut dump = Dump::new(options, &signature.name);
-    dump.after("load", module)?;
+    let mut observer = Observer::new(options, &signature.name);
+    observer.after("load", module)?;
     let kernel = isolate::run(module, machine, signature)?;
-    dump.after("isolate", module)?;
+    observer.after("isolate", module)?;
     division::run(module);
-    dump.after("division", module)?;
+    observer.after("division", module)?;
     let mode = lower_intrinsics(module, machine, signature)?;
-    dump.after("lower", module)?;
+    observer.after("lower", module)?;
     let flat = link_entry(module, machine, &kernel, signature, mode)?;
     inline_everything(module, machine)?;
-    dump.after("inline", module)?;
+    observer.after("inline", module)?;
     sites::run(module);
     let threadgroup_bytes = threadgroup::run(module, signature)?;
     let facts = facts::before_optimizing(module, mode, flat && threadgroup_bytes == 0, threadgroup_bytes)?;
-    dump.after("threadgroup", module)?;
+    observer.after("threadgroup", module)?;
     module.verify().map_err(internal)?;
     optimize(module, machine)?;
-    dump.after("optimize", module)?;
+    observer.after("optimize", module)?;
     check_calls(module, signature)?;
     facts::store(module, machine, facts, signature)?;
     let object = machine.emit_object(module).map_err(internal)?;

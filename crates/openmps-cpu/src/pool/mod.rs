@@ -11,7 +11,7 @@ mod launch;
 mod worker;
 
 use std::num::NonZeroUsize;
-use std::sync::atomic::{AtomicPtr, Ordering};
+use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
 use std::sync::{Mutex, Once, TryLockError};
 
 use launch::Launch;
@@ -31,6 +31,14 @@ static POOL: AtomicPtr<Pool> = AtomicPtr::new(std::ptr::null_mut());
 static START: Mutex<()> = Mutex::new(());
 static AT_FORK: Once = Once::new();
 
+/// What [`limit_threads`] said.
+static LIMIT: AtomicUsize = AtomicUsize::new(usize::MAX);
+
+/// Lets launches use at most `count` threads (at least the caller), if the pool has not started yet.
+pub fn limit_threads(count: usize) {
+    LIMIT.store(count.max(1), Ordering::Relaxed);
+}
+
 /// Threads that a launch may use, the caller included: `OMP_NUM_THREADS` where set, else the CPUs this process may use.
 #[must_use]
 pub fn thread_count() -> usize {
@@ -42,7 +50,8 @@ fn configured_threads() -> usize {
     let asked = std::env::var("OMP_NUM_THREADS").ok();
     // OpenMP allows a list, one number for each nesting level; the first counts.
     let asked = asked.as_deref().and_then(|text| text.split(',').next()?.trim().parse::<usize>().ok());
-    asked.filter(|&count| count > 0).unwrap_or(available).min(WORKERS_MAX + 1)
+    let limit = LIMIT.load(Ordering::Relaxed).min(WORKERS_MAX + 1);
+    asked.filter(|&count| count > 0).unwrap_or(available).min(limit)
 }
 
 fn pool() -> &'static Pool {

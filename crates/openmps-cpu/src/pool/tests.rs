@@ -83,3 +83,13 @@ fn a_forked_child_has_its_own_workers() {
     let waited = unsafe { libc::waitpid(child, &raw mut status, 0) };
     assert_eq!((waited, status), (child, 0));
 }
+
+#[test]
+fn a_limit_holds() {
+    super::limit_threads(1);
+    assert_eq!(super::configured_threads(), 1);
+    super::limit_threads(0);
+    assert_eq!(super::configured_threads(), 1);
+    super::limit_threads(usize::MAX);
+    assert!(super::configured_threads() >= 1);
+}

@@ -61,7 +61,7 @@ pub(crate) fn air(text: &str) -> VerifiedAir {
 /// Compiles kernel `k` of `text`.
 pub(crate) fn try_compile(text: &str, kinds: &[ArgumentKind]) -> Result<Arc<dyn CompiledKernel>, EngineError> {
     let engine = CpuEngine::new(Arc::new(LlvmCodeGenerator));
-    let options = EngineOptions { dump_dir: std::env::var("OPENMPS_TEST_DUMP_DIR").ok() };
+    let options = EngineOptions { dump_dir: std::env::var("OPENMPS_TEST_DUMP_DIR").ok(), verify_each_pass: true };
     engine.compile(&air(text), &signature("k", kinds), &options)
 }
 
