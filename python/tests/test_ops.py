@@ -101,12 +101,32 @@ def test_recurrent(kind):
     actual.sum().backward()
 
 
-@pytest.mark.parametrize("causal", [False, True])
-def test_attention(causal):
-    q, k, v = (torch.randn(2, 3, 5, 8) for _ in range(3))
-    expected = F.scaled_dot_product_attention(q, k, v, is_causal=causal)
-    actual = F.scaled_dot_product_attention(q.to("mps"), k.to("mps"), v.to("mps"), is_causal=causal)
-    torch.testing.assert_close(actual.cpu(), expected, rtol=1e-5, atol=1e-5)
+@pytest.mark.parametrize("masked", ["not", "causal", "bool", "float"])
+@pytest.mark.parametrize(("dtype", "tolerance"), [(torch.float32, 1e-5), (torch.float16, 2e-2), (torch.bfloat16, 5e-2)])
+def test_attention(masked, dtype, tolerance):
+    inputs = [torch.randn(2, 3, 17, 8).to(dtype) for _ in range(3)]
+    mask = {"bool": torch.rand(17, 17) < 0.7, "float": torch.randn(17, 17).to(dtype)}.get(masked)
+    if masked == "bool":
+        mask.fill_diagonal_(True)  # A row that may attend to nothing has no defined result.
+    results = []
+    for device in ("cpu", "mps"):
+        leaves = [tensor.clone().to(device).requires_grad_() for tensor in inputs]
+        moved = None if mask is None else mask.to(device)
+        output = F.scaled_dot_product_attention(*leaves, attn_mask=moved, is_causal=masked == "causal")
+        output.float().square().sum().backward()
+        results.append([output.detach().cpu(), *(leaf.grad.cpu() for leaf in leaves)])
+    for ours, theirs in zip(results[1], results[0], strict=True):
+        torch.testing.assert_close(ours, theirs, rtol=tolerance, atol=tolerance)
+
+
+def test_attention_of_other_kinds():
+    q = torch.randn(2, 4, 9, 8, device="mps", requires_grad=True)
+    assert F.scaled_dot_product_attention(q, q, q, dropout_p=0.3).shape == q.shape
+    assert F.scaled_dot_product_attention(q, q[:, :2], q[:, :2], enable_gqa=True).shape == q.shape
+    expected = F.scaled_dot_product_attention(q, q, q)
+    torch.testing.assert_close(torch.func.vmap(F.scaled_dot_product_attention)(q, q, q), expected, **CLOSE)
+    with torch.nn.attention.sdpa_kernel(torch.nn.attention.SDPBackend.MATH):
+        torch.testing.assert_close(F.scaled_dot_product_attention(q, q, q), expected, **CLOSE)
 
 
 def test_out_and_in_place():
