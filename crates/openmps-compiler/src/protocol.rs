@@ -145,10 +145,12 @@ mod tests {
 
     #[test]
     fn another_version_and_a_huge_length_are_named() {
-        let mut frame = [0, 0, 0, 0, 9, 0, 0, 0];
+        let mut frame = [0, 0, 0, 0, 99, 0, 0, 0];
         let error = read_frame(&mut &frame[..]).unwrap_err();
-        assert_eq!(error.to_string(), "the other side speaks protocol version 9, expected 1");
-        frame = [255, 255, 255, 255, 1, 0, 0, 0];
+        let expected = format!("the other side speaks protocol version 99, expected {PROTOCOL_VERSION}");
+        assert_eq!(error.to_string(), expected);
+        frame[..4].fill(255);
+        frame[4..].copy_from_slice(&PROTOCOL_VERSION.to_le_bytes());
         let error = read_frame(&mut &frame[..]).unwrap_err();
         assert_eq!(error.to_string(), "a message of 4294967295 bytes is announced, at most 536870912 are allowed");
     }

@@ -157,10 +157,9 @@ fn a_server_that_dies_says_how() {
 fn a_server_of_another_version_is_refused() {
     let folder = Folder::new("version");
     let text = failure(folder.script(r"printf '\001\000\000\000\143\000\000\000x' >&0; sleep 5"));
-    assert_eq!(
-        text,
-        "the compiler process gave an answer that cannot be read: the other side speaks protocol version 99, expected 1"
-    );
+    let ours = protocol::PROTOCOL_VERSION;
+    let expected = format!("the other side speaks protocol version 99, expected {ours}");
+    assert_eq!(text, format!("the compiler process gave an answer that cannot be read: {expected}"));
 }
 
 /// A forked child starts its own server, whatever another thread was doing with the parent's at that moment.
