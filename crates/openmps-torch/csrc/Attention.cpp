@@ -9,7 +9,6 @@
 #endif
 #include <ATen/native/transformers/attention.h>
 
-#include <ATen/SDPBackend.h>
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/_scaled_dot_product_attention_math.h>
 
@@ -43,10 +42,6 @@ int64_t fusedSdpChoice(
     bool is_causal,
     std::optional<double> scale,
     bool enable_gqa) {
-  if (query.key_set().has(c10::DispatchKey::FuncTorchBatched)) {
-    // vmap has rules for the plain operators only and would warn about the fused one.
-    return static_cast<int64_t>(at::SDPBackend::math);
-  }
   return at::native::_fused_sdp_choice_stub(
       c10::kCPU, query, key, value, attn_mask, dropout_p, is_causal, scale, enable_gqa);
 }
