@@ -14,7 +14,7 @@ CONTEXT = 64
 WIDTH = 96
 HEADS = 4
 LAYERS = 3
-STEPS = 150
+STEPS = 400
 BATCH = 16
 
 KERNELS = """
@@ -119,7 +119,7 @@ def train(data, vocabulary):
         loss.backward()
         optimizer.step()
         losses.append(loss.item())
-        if step % 30 == 0 or step == STEPS - 1:
+        if step % 80 == 0 or step == STEPS - 1:
             say(f"  step {step:3}  loss {losses[-1]:.3f}")
     last.record()
     last.synchronize()
