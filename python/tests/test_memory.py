@@ -126,6 +126,14 @@ def test_pinned_host_memory():
         torch.ones(2, device="mps").pin_memory()
 
 
+def test_record_stream_takes_streams_of_the_device_only():
+    tensor = torch.ones(4, device="mps")
+    with pytest.raises(RuntimeError, match="^Expected a MPS stream, but got one of cpu"):
+        tensor.record_stream(torch.Stream("cpu"))
+    tensor.record_stream(torch.mps.current_stream())
+    assert tensor.sum().item() == 4
+
+
 def test_record_stream_defers_reuse():
     stream = torch.mps.Stream()
     tensor = torch.ones(1 << 20, device="mps")

@@ -84,6 +84,9 @@ at::Scalar localScalarDense(const at::Tensor& self) {
 }
 
 void recordStream(at::Tensor& self, c10::Stream stream) {
+  // Ids of other devices' streams mean nothing to the allocator.
+  TORCH_CHECK(
+      stream.device_type() == c10::kMPS, "Expected a MPS stream, but got one of ", stream.device());
   getMPSAllocator()->recordStream(self.storage().data_ptr(), stream);
 }
 
