@@ -17,6 +17,7 @@ usage: ./dev <command>
 
   demo           train a small model on \"mps\" and run a Metal kernel, with the story printed
   test           everything CI does: format, lints, tidy, Rust tests, Python tests
+  test ARGS      the Python tests that ARGS select (paths and options of pytest)
   build          build and install the package into .venv
   bench [NAME]   the benchmarks (alloc, op_overhead, training, shader, memory); all without NAME
   tidy           the rules of the house that a machine can check
@@ -45,7 +46,7 @@ fn run() -> Result<()> {
             artifacts::build(&workspace)?;
             command(environment::python(&workspace)).arg("python/demo.py").run(&workspace)
         }
-        ("test", filters) => test::run(&workspace, filters),
+        ("test", selection) => test::run(&workspace, selection),
         ("build", []) => artifacts::build(&workspace),
         ("bench", names) => bench(&workspace, names),
         ("tidy", []) => tidy::run(&workspace),

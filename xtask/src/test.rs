@@ -10,11 +10,11 @@ use crate::{artifacts, environment, tidy};
 /// The nextest version installed where the machine has none.
 const NEXTEST_VERSION: &str = "0.9.143";
 
-/// Runs all checks; with `filters` only the Python tests, handed to pytest.
-pub(crate) fn run(workspace: &Workspace, filters: &[String]) -> Result<()> {
-    if !filters.is_empty() {
+/// Runs all checks; with `selection` (paths and options of pytest) only those Python tests.
+pub(crate) fn run(workspace: &Workspace, selection: &[String]) -> Result<()> {
+    if !selection.is_empty() {
         artifacts::build(workspace)?;
-        return pytest(workspace, filters);
+        return pytest(workspace, selection);
     }
     step("format", || command("cargo").args(["fmt", "--all", "--check"]).run(workspace))?;
     step("tidy", || tidy::run(workspace))?;
@@ -26,7 +26,7 @@ pub(crate) fn run(workspace: &Workspace, filters: &[String]) -> Result<()> {
     step("package", || artifacts::build(workspace))?;
     step("Rust tests", || rust_tests(workspace))?;
     step("doc tests", || command("cargo").args(["test", "--quiet", "--workspace", "--doc"]).run(workspace))?;
-    step("Python tests", || pytest(workspace, &[]))
+    step("Python tests", || pytest(workspace, &["python/tests".into()]))
 }
 
 fn step(name: &str, work: impl FnOnce() -> Result<()>) -> Result<()> {
@@ -47,7 +47,6 @@ fn rust_tests(workspace: &Workspace) -> Result<()> {
     command("cargo").args(["nextest", "run", "--workspace", "--no-fail-fast"]).run(workspace)
 }
 
-fn pytest(workspace: &Workspace, filters: &[String]) -> Result<()> {
-    let program = command(environment::python(workspace)).args(["-m", "pytest", "-q", "-rs", "python/tests"]);
-    program.args(filters).run(workspace)
+fn pytest(workspace: &Workspace, selection: &[String]) -> Result<()> {
+    command(environment::python(workspace)).args(["-m", "pytest", "-q", "-rs"]).args(selection).run(workspace)
 }
