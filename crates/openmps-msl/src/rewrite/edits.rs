@@ -202,10 +202,10 @@ mod tests {
     #[test]
     fn columns_map_back() {
         let mut edits = Edits::default();
-        edits.insert_before(2, "XXX");
+        edits.insert_before(2, "new");
         edits.replace(4..6, "Y");
         let (text, columns) = edits.apply("abcdefgh\nij");
-        assert_eq!(text, "abXXXcdYgh\nij");
+        assert_eq!(text, "abnewcdYgh\nij");
         let mapped: Vec<u32> = (1..=10).map(|column| columns.source_column(1, column)).collect();
         assert_eq!(mapped, [1, 2, 3, 3, 3, 3, 4, 5, 7, 8]);
         assert_eq!(columns.source_column(2, 2), 2);
