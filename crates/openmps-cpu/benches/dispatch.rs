@@ -51,13 +51,7 @@ fn air(text: &str) -> VerifiedAir {
 }
 
 fn signature(kinds: Vec<ArgumentKind>) -> KernelSignature {
-    let argument = |kind| Argument { kind, name: String::new(), type_name: String::new() };
-    KernelSignature {
-        name: "k".into(),
-        arguments: kinds.into_iter().map(argument).collect(),
-        max_total_threads_per_threadgroup: None,
-        static_threadgroup_memory_bytes: 0,
-    }
+    KernelSignature::new("k", kinds.into_iter().map(|kind| Argument::new(kind, "", "")).collect())
 }
 
 fn buffer(index: u32) -> ArgumentKind {

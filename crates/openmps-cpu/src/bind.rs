@@ -3,7 +3,9 @@
 use std::ptr;
 use std::sync::OnceLock;
 
-use openmps_engine::{Argument, ArgumentKind, Binding, Bindings, BufferIndex, DispatchError, KernelSignature};
+use openmps_engine::{
+    Argument, ArgumentKind, Binding, Bindings, BufferIndex, DispatchError, KernelSignature, Presence,
+};
 
 use crate::abi::{KernelInfo, THREADGROUP_MEMORY_BYTES_MAX};
 
@@ -61,8 +63,13 @@ pub(crate) fn bind(
     let mut words = Vec::with_capacity(signature.arguments.len());
     let mut memory_bytes = info.threadgroup_memory_bytes as usize;
     for (position, argument) in signature.arguments.iter().enumerate() {
+        if argument.presence == Presence::Absent {
+            words.push(absent(&argument.kind, &mut copies));
+            continue;
+        }
         let word = match &argument.kind {
-            ArgumentKind::Buffer { index, size_bytes_min, .. } => {
+            ArgumentKind::Buffer { index, size_bytes_min, .. }
+            | ArgumentKind::ArgumentBuffer { index, size_bytes_min, .. } => {
                 let used = info.uses_argument(position);
                 let size_bytes_min = size_bytes_min.unwrap_or(0);
                 bind_buffer(signature, argument, *index, size_bytes_min, used, bindings, &mut copies)?
@@ -77,7 +84,8 @@ pub(crate) fn bind(
                 }
                 offset as u64
             }
-            ArgumentKind::Builtin { .. } => 0,
+            // No table has functions: generated code never looks into one.
+            ArgumentKind::VisibleFunctionTable { .. } | ArgumentKind::Builtin { .. } => 0,
         };
         words.push(word);
     }
@@ -126,6 +134,26 @@ fn bind_buffer(
     }
 }
 
+/// The word of an argument that a function constant turned off: zeros that the kernel may load before it knows that it does
+/// not need them. Threadgroup memory of no size lies at offset 0.
+fn absent(kind: &ArgumentKind, copies: &mut Vec<Copied>) -> u64 {
+    match kind {
+        ArgumentKind::Buffer { size_bytes_min, .. } | ArgumentKind::ArgumentBuffer { size_bytes_min, .. } => {
+            let size_bytes = size_bytes_min.map_or(0, |size| size as usize);
+            if size_bytes <= DUMMY_BYTES {
+                return dummy_address();
+            }
+            let mut zeros = Copied::new(&[], size_bytes);
+            let address = zeros.address();
+            copies.push(zeros);
+            address
+        }
+        ArgumentKind::VisibleFunctionTable { .. }
+        | ArgumentKind::ThreadgroupMemory { .. }
+        | ArgumentKind::Builtin { .. } => 0,
+    }
+}
+
 fn unbound(signature: &KernelSignature, argument: &Argument, index: BufferIndex) -> DispatchError {
     DispatchError::Unbound { kernel: signature.name.clone(), index: index.0, argument: argument.name.clone() }
 }
@@ -147,17 +175,9 @@ mod tests {
     use super::*;
 
     fn signature(kinds: &[ArgumentKind]) -> KernelSignature {
-        let argument = |(position, kind): (usize, &ArgumentKind)| Argument {
-            kind: kind.clone(),
-            name: format!("a{position}"),
-            type_name: "float".into(),
-        };
-        KernelSignature {
-            name: "k".into(),
-            arguments: kinds.iter().enumerate().map(argument).collect(),
-            max_total_threads_per_threadgroup: None,
-            static_threadgroup_memory_bytes: 0,
-        }
+        let argument =
+            |(position, kind): (usize, &ArgumentKind)| Argument::new(kind.clone(), format!("a{position}"), "float");
+        KernelSignature::new("k", kinds.iter().enumerate().map(argument).collect())
     }
 
     fn buffer(index: u32, size_bytes_min: Option<u32>) -> ArgumentKind {

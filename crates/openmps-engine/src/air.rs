@@ -1,9 +1,13 @@
-//! AIR bitcode that a verifier has accepted, and its content hash.
+//! AIR bitcode that a verifier has accepted, its content hash, and how untrusted bitcode becomes that.
 
 use std::fmt;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
+
+use crate::constants::ConstantValues;
+use crate::error::EngineError;
+use crate::signature::KernelSignature;
 
 /// The BLAKE3 hash of a module's bitcode; the key of code caches and captures.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -71,6 +75,32 @@ impl fmt::Debug for VerifiedAir {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("VerifiedAir").field("size_bytes", &self.bitcode.len()).field("hash", &self.hash).finish()
     }
+}
+
+/// A module with the signatures of its kernels, sorted by name.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LoadedAir {
+    /// The module.
+    pub air: VerifiedAir,
+    /// Its kernels, sorted by host name.
+    pub kernels: Vec<KernelSignature>,
+}
+
+/// Turns bitcode that Apple's compiler or another one made into modules that engines take.
+pub trait AirLoader: Send + Sync {
+    /// Verifies `bitcode` and reads the signatures of its kernels.
+    ///
+    /// # Errors
+    /// [`EngineError::Invalid`] for bitcode that is not AIR as it should be, with what and where.
+    fn load(&self, bitcode: &[u8]) -> Result<LoadedAir, EngineError>;
+
+    /// Gives the function constants of `kernel` their values: the result holds that kernel alone, and its signature has neither
+    /// constants nor gated arguments left.
+    ///
+    /// # Errors
+    /// [`EngineError::Invalid`] for a required constant without a value and a value of the wrong type, by the constant's name;
+    /// [`EngineError::NoSuchKernel`].
+    fn specialize(&self, air: &VerifiedAir, kernel: &str, values: &ConstantValues) -> Result<LoadedAir, EngineError>;
 }
 
 #[cfg(test)]

@@ -51,6 +51,9 @@ pub enum EngineError {
     /// The library has no such kernel.
     #[error("no kernel named '{0}'")]
     NoSuchKernel(String),
+    /// The module is not AIR as it should be, or function constants do not get the values that the kernel needs.
+    #[error("{0}")]
+    Invalid(String),
     /// The kernel uses what this engine cannot do; the text names kernel, instruction and what is supported.
     #[error("{0}")]
     Unsupported(String),

@@ -10,6 +10,7 @@
 
 pub mod air;
 pub mod bindings;
+pub mod constants;
 pub mod engine;
 pub mod error;
 pub mod frontend;
@@ -17,12 +18,13 @@ pub mod grid;
 pub mod recording;
 pub mod signature;
 
-pub use air::{AirHash, VerifiedAir};
+pub use air::{AirHash, AirLoader, LoadedAir, VerifiedAir};
 pub use bindings::{Binding, Bindings, BufferIndex};
+pub use constants::{ConstantScalar, ConstantType, ConstantValue, ConstantValues, FunctionConstant};
 pub use engine::{CompiledKernel, Completion, Engine, EngineOptions, KernelProperties};
 pub use error::{CompileError, Diagnostic, DispatchError, EngineError, Severity};
 pub use frontend::{CompileOptions, CompiledSource, LanguageVersion, MathMode, SourceCompiler};
 pub use grid::Grid;
 pub use signature::{
-    AddressSpace, Argument, ArgumentKind, BufferAccess, Builtin, BuiltinType, KernelSignature, Scalar,
+    AddressSpace, Argument, ArgumentKind, BufferAccess, Builtin, BuiltinType, KernelSignature, Presence, Scalar,
 };

@@ -81,12 +81,7 @@ mod tests {
     #[test]
     fn records_in_order() {
         let engine = RecordingEngine::default();
-        let signature = KernelSignature {
-            name: "k".into(),
-            arguments: vec![],
-            max_total_threads_per_threadgroup: None,
-            static_threadgroup_memory_bytes: 0,
-        };
+        let signature = KernelSignature::new("k", vec![]);
         let kernel =
             engine.compile(&VerifiedAir::from_verifier(&b""[..]), &signature, &EngineOptions::default()).unwrap();
         for threads in [1, 2] {

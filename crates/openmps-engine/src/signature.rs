@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::bindings::BufferIndex;
+use crate::constants::FunctionConstant;
 
 /// AIR's address spaces; the discriminants are the numbers in LLVM IR.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -148,6 +149,24 @@ pub enum ArgumentKind {
         /// Bytes that the kernel may assume to be there; only references state it.
         size_bytes_min: Option<u32>,
     },
+    /// A buffer that holds addresses of other buffers (`air.indirect_buffer`, an argument buffer). It is memory like any other:
+    /// the host writes device addresses as 64-bit words where the struct has pointers.
+    ArgumentBuffer {
+        /// Metal's buffer index.
+        index: BufferIndex,
+        /// `Device` or `Constant`.
+        address_space: AddressSpace,
+        /// What the kernel may do with it.
+        access: BufferAccess,
+        /// Bytes that the kernel may assume to be there; only references state it.
+        size_bytes_min: Option<u32>,
+    },
+    /// A table of visible functions, bound at an index of the buffer table. No engine links functions, so every table is
+    /// empty and calling one of its functions ends the dispatch with an error.
+    VisibleFunctionTable {
+        /// Metal's buffer index.
+        index: BufferIndex,
+    },
     /// Dynamic threadgroup memory, sized by the dispatch (`setThreadgroupMemoryLength:atIndex:`).
     ThreadgroupMemory {
         /// Index among the threadgroup buffers.
@@ -162,6 +181,35 @@ pub enum ArgumentKind {
     },
 }
 
+impl ArgumentKind {
+    /// The index in the buffer argument table of what is bound there.
+    #[must_use]
+    pub fn buffer_index(&self) -> Option<BufferIndex> {
+        match self {
+            Self::Buffer { index, .. } | Self::ArgumentBuffer { index, .. } | Self::VisibleFunctionTable { index } => {
+                Some(*index)
+            }
+            Self::ThreadgroupMemory { .. } | Self::Builtin { .. } => None,
+        }
+    }
+}
+
+/// Whether an argument exists: MSL's `[[function_constant(name)]]` on a parameter makes that depend on a bool.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum Presence {
+    /// It does.
+    #[default]
+    Always,
+    /// As the bool constant of this name says, once the kernel is specialised.
+    Gated {
+        /// The constant's name, which need not be a function constant itself.
+        constant: String,
+    },
+    /// It does not: the host binds nothing, and an engine passes zeroed memory, which the kernel may load from without using
+    /// what it gets.
+    Absent,
+}
+
 /// One kernel parameter; its place in [`KernelSignature::arguments`] is its place in the LLVM function.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Argument {
@@ -171,6 +219,16 @@ pub struct Argument {
     pub name: String,
     /// The type as the source spells it, for messages only.
     pub type_name: String,
+    /// Whether it exists.
+    pub presence: Presence,
+}
+
+impl Argument {
+    /// An argument that always exists.
+    #[must_use]
+    pub fn new(kind: ArgumentKind, name: impl Into<String>, type_name: impl Into<String>) -> Self {
+        Self { kind, name: name.into(), type_name: type_name.into(), presence: Presence::Always }
+    }
 }
 
 /// One kernel of a library.
@@ -184,6 +242,29 @@ pub struct KernelSignature {
     pub max_total_threads_per_threadgroup: Option<u32>,
     /// Bytes of threadgroup memory that the kernel declares itself.
     pub static_threadgroup_memory_bytes: u32,
+    /// Function constants that the kernel depends on, sorted by index; none once it is specialised.
+    pub constants: Vec<FunctionConstant>,
+}
+
+impl KernelSignature {
+    /// A kernel without limits, threadgroup memory or function constants.
+    #[must_use]
+    pub fn new(name: impl Into<String>, arguments: Vec<Argument>) -> Self {
+        Self {
+            name: name.into(),
+            arguments,
+            max_total_threads_per_threadgroup: None,
+            static_threadgroup_memory_bytes: 0,
+            constants: Vec::new(),
+        }
+    }
+
+    /// Whether an engine needs the kernel specialised before it can compile it.
+    #[must_use]
+    pub fn needs_specialization(&self) -> bool {
+        !self.constants.is_empty()
+            || self.arguments.iter().any(|argument| matches!(argument.presence, Presence::Gated { .. }))
+    }
 }
 
 #[cfg(test)]

@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use openmps_engine::{ArgumentKind, Bindings, CompiledKernel, DispatchError, Grid, KernelProperties, KernelSignature};
+use openmps_engine::{
+    ArgumentKind, Bindings, CompiledKernel, DispatchError, Grid, KernelProperties, KernelSignature, Presence,
+};
 
 use crate::library::LibraryError;
 use crate::profile;
@@ -81,10 +83,15 @@ impl Kernel {
 /// Whether everything that the kernel takes is there.
 fn check_bindings(signature: &KernelSignature, bindings: &Bindings) -> Result<(), DispatchError> {
     for argument in &signature.arguments {
+        if argument.presence == Presence::Absent {
+            continue;
+        }
         let (index, bound) = match argument.kind {
-            ArgumentKind::Buffer { index, .. } => (index, bindings.buffer(index).is_some()),
+            ArgumentKind::Buffer { index, .. } | ArgumentKind::ArgumentBuffer { index, .. } => {
+                (index, bindings.buffer(index).is_some())
+            }
             ArgumentKind::ThreadgroupMemory { index } => (index, bindings.threadgroup_memory_bytes(index).is_some()),
-            ArgumentKind::Builtin { .. } => continue,
+            ArgumentKind::VisibleFunctionTable { .. } | ArgumentKind::Builtin { .. } => continue,
         };
         if !bound {
             let (kernel, argument) = (signature.name.clone(), argument.name.clone());

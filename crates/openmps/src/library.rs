@@ -170,7 +170,9 @@ impl Inner {
         let compiled = self.engine.compile(&self.compiled.air, signature, &engines::options(Settings::process()));
         compiled.map_err(|error| match error {
             EngineError::NoSuchKernel(_) => LibraryError::NoSuchKernel(name.into()),
-            EngineError::Unsupported(reason) | EngineError::Internal(reason) => LibraryError::Pipeline(reason),
+            EngineError::Invalid(reason) | EngineError::Unsupported(reason) | EngineError::Internal(reason) => {
+                LibraryError::Pipeline(reason)
+            }
         })
     }
 }

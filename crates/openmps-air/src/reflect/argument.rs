@@ -35,7 +35,7 @@ pub(super) fn read(node: Metadata<'_>, parameters: &[Value<'_>]) -> Result<(usiz
     }
     let properties = properties(&mut rest)?;
     let kind = argument_kind(kind, &properties, parameter.ty())?;
-    Ok((position, Argument { kind, name: properties.name, type_name: properties.type_name }))
+    Ok((position, Argument::new(kind, properties.name, properties.type_name)))
 }
 
 type Operands<'a, 'm> = std::slice::Iter<'a, MetadataOperand<'m>>;

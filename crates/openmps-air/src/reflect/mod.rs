@@ -70,7 +70,13 @@ fn kernel(module: &Module<'_>, index: usize, node: Metadata<'_>) -> Result<Kerne
         .filter(|threads| *threads > 0);
     let static_threadgroup_memory_bytes = threadgroup_bytes(module, function)
         .ok_or_else(|| refuse("declares more than 4 GiB of threadgroup memory".to_owned()))?;
-    Ok(KernelSignature { name, arguments, max_total_threads_per_threadgroup, static_threadgroup_memory_bytes })
+    Ok(KernelSignature {
+        name,
+        arguments,
+        max_total_threads_per_threadgroup,
+        static_threadgroup_memory_bytes,
+        constants: Vec::new(),
+    })
 }
 
 /// `{ "air.max_work_group_size", i32 }`.
@@ -90,7 +96,9 @@ fn arguments_of(function: Function<'_>, name: &str, list: Metadata<'_>) -> Resul
         let node = operand.as_node().ok_or_else(|| refuse("no node".to_owned()))?;
         let (position, argument) = argument::read(node, &parameters).map_err(refuse)?;
         let index = match argument.kind {
-            ArgumentKind::Buffer { index, .. } => Some((false, index)),
+            ArgumentKind::Buffer { index, .. }
+            | ArgumentKind::ArgumentBuffer { index, .. }
+            | ArgumentKind::VisibleFunctionTable { index } => Some((false, index)),
             ArgumentKind::ThreadgroupMemory { index } => Some((true, index)),
             ArgumentKind::Builtin { .. } => None,
         };

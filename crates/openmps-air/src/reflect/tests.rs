@@ -26,6 +26,10 @@ fn describe(kernel: &KernelSignature) -> String {
             ArgumentKind::Buffer { index, address_space, access, size_bytes_min } => {
                 format!("buffer({}) {address_space:?} {access:?} {size_bytes_min:?}", index.0)
             }
+            ArgumentKind::ArgumentBuffer { index, address_space, access, size_bytes_min } => {
+                format!("argument buffer({}) {address_space:?} {access:?} {size_bytes_min:?}", index.0)
+            }
+            ArgumentKind::VisibleFunctionTable { index } => format!("table({})", index.0),
             ArgumentKind::ThreadgroupMemory { index } => format!("threadgroup({})", index.0),
             ArgumentKind::Builtin { builtin, ty } => format!("{} {:?}x{}", builtin.name(), ty.scalar, ty.lanes),
         };

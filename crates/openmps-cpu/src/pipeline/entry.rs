@@ -53,7 +53,9 @@ pub(super) fn text(kernel: Function<'_>, signature: &KernelSignature, mode: Mode
 
 fn fits(kind: &ArgumentKind, ty: &Ty) -> bool {
     match kind {
-        ArgumentKind::Buffer { .. } => ty.lanes == 1 && ty.scalar.starts_with("ptr"),
+        ArgumentKind::Buffer { .. }
+        | ArgumentKind::ArgumentBuffer { .. }
+        | ArgumentKind::VisibleFunctionTable { .. } => ty.lanes == 1 && ty.scalar.starts_with("ptr"),
         ArgumentKind::ThreadgroupMemory { .. } => ty.lanes == 1 && ty.scalar == "ptr addrspace(3)",
         ArgumentKind::Builtin { ty: built_in, .. } => {
             let scalar = match built_in.scalar {
@@ -68,7 +70,9 @@ fn fits(kind: &ArgumentKind, ty: &Ty) -> bool {
 /// Whether the value is the same however the grid is cut into threadgroups.
 fn is_flat(kind: &ArgumentKind) -> bool {
     match kind {
-        ArgumentKind::Buffer { .. } => true,
+        ArgumentKind::Buffer { .. }
+        | ArgumentKind::ArgumentBuffer { .. }
+        | ArgumentKind::VisibleFunctionTable { .. } => true,
         ArgumentKind::ThreadgroupMemory { .. } => false,
         ArgumentKind::Builtin { builtin, .. } => match builtin {
             Builtin::ThreadPositionInGrid
@@ -133,7 +137,9 @@ fn argument_loads(signature: &KernelSignature, types: &[Ty]) -> String {
     let mut text = String::new();
     for (position, (argument, ty)) in signature.arguments.iter().zip(types).enumerate() {
         let _ = match argument.kind {
-            ArgumentKind::Buffer { .. } => writeln!(
+            ArgumentKind::Buffer { .. }
+            | ArgumentKind::ArgumentBuffer { .. }
+            | ArgumentKind::VisibleFunctionTable { .. } => writeln!(
                 text,
                 "  %a{position}.at = getelementptr i64, ptr %arguments, i64 {position}\n  \
                  %a{position} = load {ty}, ptr %a{position}.at"

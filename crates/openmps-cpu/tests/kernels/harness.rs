@@ -37,17 +37,8 @@ pub(crate) fn builtin16(builtin: Builtin, lanes: u8) -> ArgumentKind {
 
 /// The signature of kernel `name`.
 pub(crate) fn signature(name: &str, kinds: &[ArgumentKind]) -> KernelSignature {
-    let argument = |(position, kind): (usize, &ArgumentKind)| Argument {
-        kind: kind.clone(),
-        name: format!("a{position}"),
-        type_name: String::new(),
-    };
-    KernelSignature {
-        name: name.into(),
-        arguments: kinds.iter().enumerate().map(argument).collect(),
-        max_total_threads_per_threadgroup: None,
-        static_threadgroup_memory_bytes: 0,
-    }
+    let argument = |(position, kind): (usize, &ArgumentKind)| Argument::new(kind.clone(), format!("a{position}"), "");
+    KernelSignature::new(name, kinds.iter().enumerate().map(argument).collect())
 }
 
 /// The module of `text` as a front end would hand it over.

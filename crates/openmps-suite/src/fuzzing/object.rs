@@ -31,12 +31,7 @@ pub fn run(input: &[u8]) {
 /// When the loader refuses it.
 pub fn load(object: &[u8]) -> Result<u32, EngineError> {
     let engine = CpuEngine::new(Arc::new(Given(object.to_vec())));
-    let signature = KernelSignature {
-        name: "k".to_owned(),
-        arguments: Vec::new(),
-        max_total_threads_per_threadgroup: None,
-        static_threadgroup_memory_bytes: 0,
-    };
+    let signature = KernelSignature::new("k", Vec::new());
     // Nobody reads the module: the code generator's answer is given.
     let air = VerifiedAir::from_verifier(&b""[..]);
     let kernel = engine.compile(&air, &signature, &EngineOptions::default())?;

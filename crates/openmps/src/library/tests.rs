@@ -36,7 +36,7 @@ impl SourceCompiler for Names {
 }
 
 fn signature(name: &str) -> KernelSignature {
-    let argument = |kind, name: &str| Argument { kind, name: name.into(), type_name: "float".into() };
+    let argument = |kind, name: &str| Argument::new(kind, name, "float");
     let buffer = ArgumentKind::Buffer {
         index: BufferIndex(1),
         address_space: AddressSpace::Device,
@@ -47,12 +47,7 @@ fn signature(name: &str) -> KernelSignature {
     if name.ends_with("_t") {
         arguments.push(argument(ArgumentKind::ThreadgroupMemory { index: BufferIndex(0) }, "scratch"));
     }
-    KernelSignature {
-        name: name.into(),
-        arguments,
-        max_total_threads_per_threadgroup: Some(256),
-        static_threadgroup_memory_bytes: 0,
-    }
+    KernelSignature { max_total_threads_per_threadgroup: Some(256), ..KernelSignature::new(name, arguments) }
 }
 
 fn library(source: &str) -> Result<Library, LibraryError> {

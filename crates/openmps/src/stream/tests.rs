@@ -27,12 +27,7 @@ fn gate() -> (mpsc::Sender<()>, Command) {
 }
 
 fn signature(name: &str) -> KernelSignature {
-    KernelSignature {
-        name: name.into(),
-        arguments: vec![],
-        max_total_threads_per_threadgroup: None,
-        static_threadgroup_memory_bytes: 0,
-    }
+    KernelSignature::new(name, vec![])
 }
 
 const ONE_THREAD: Grid = Grid { threads: [1; 3], group: [1; 3] };
