@@ -161,13 +161,14 @@ def _has_nvidia_node() -> bool:
 
 def _install(torch) -> None:
     """Loads the native parts and completes torch with them. What torch sees of it comes last."""
-    from openmps import _names, _plugin, _storage, _streams
+    from openmps import _convolution, _names, _plugin, _storage, _streams
 
     plugin = _plugin.load()
     plugin.activate(torch.version.git_version or "")
     stream_base = _streams.make_base(torch)
     _names.install(torch, stream_base)
     _storage.install(torch)
+    _convolution.install(torch)
     _streams.rebind(torch)
     torch._C._has_mps = True
     _clear_caches(torch)
