@@ -28,5 +28,9 @@ pub const RECURSIVE_GROUPS_MAX: usize = 64;
 pub const BUFFERS_MAX: u32 = 31;
 /// Threadgroup buffers of a kernel: indices 0 to 30 (Metal feature set tables).
 pub const THREADGROUP_BUFFERS_MAX: u32 = 31;
+/// Textures of a kernel: indices 0 to 127 (Metal feature set tables).
+pub const TEXTURES_MAX: u32 = 128;
+/// Samplers of a kernel: indices 0 to 15 (Metal feature set tables).
+pub const SAMPLERS_MAX: u32 = 16;
 /// Longest quotation of IR in an error text, in characters.
 pub(crate) const QUOTATION_CHARS_MAX: usize = 160;

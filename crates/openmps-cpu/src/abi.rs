@@ -30,7 +30,8 @@ pub const PRIVATE_BYTES_MAX: u64 = 1024 * 1024;
 #[derive(Clone, Copy)]
 pub(crate) struct GroupContext {
     /// One word for each kernel parameter: a buffer's address, the offset of dynamic threadgroup memory in
-    /// `threadgroup_memory`, 0 for built-ins.
+    /// `threadgroup_memory`, the address of a texture's view or a sampler's words, for arrays of them that of their addresses,
+    /// 0 for built-ins.
     pub(crate) arguments: *const u64,
     /// The threadgroup's memory: static variables first, then dynamic ones. 128-byte aligned.
     pub(crate) threadgroup_memory: *mut u8,

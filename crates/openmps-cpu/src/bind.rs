@@ -1,10 +1,12 @@
 //! From an argument table to the words that generated code reads: one for each kernel parameter.
 
+use std::marker::PhantomData;
 use std::ptr;
 use std::sync::OnceLock;
 
 use openmps_engine::{
-    Argument, ArgumentKind, Binding, Bindings, BufferIndex, DispatchError, KernelSignature, Presence,
+    Argument, ArgumentKind, Binding, Bindings, BufferIndex, DispatchError, KernelSignature, Presence, SamplerIndex,
+    TextureIndex,
 };
 
 use crate::abi::{KernelInfo, THREADGROUP_MEMORY_BYTES_MAX};
@@ -15,16 +17,22 @@ const SLACK_BYTES: usize = 8;
 const ALIGN_BYTES: usize = 64;
 /// What a null buffer binds: kernels may load speculatively from arguments that they do not use.
 const DUMMY_BYTES: usize = 64 * 1024;
+/// An array of textures or samplers that are not there, as long as Metal's longest table.
+static NO_HANDLES: [u64; 128] = [0; 128];
 
-/// Bound arguments, alive through a dispatch.
+/// Bound arguments, alive through a dispatch, as are the bindings that they came from.
 #[derive(Debug)]
-pub(crate) struct BoundArguments {
+pub(crate) struct BoundArguments<'bindings> {
     /// One word for each parameter.
     pub(crate) words: Vec<u64>,
     /// Bytes of threadgroup memory, static and dynamic.
     pub(crate) threadgroup_memory_bytes: usize,
     /// Copied constants that `words` point into.
     _copies: Vec<Copied>,
+    /// Arrays of the addresses of textures or samplers that `words` point to.
+    _arrays: Vec<Box<[u64]>>,
+    /// Words may be addresses of views and sampler words in the bindings.
+    _bindings: PhantomData<&'bindings Bindings>,
 }
 
 /// Copied bytes at an aligned address.
@@ -54,12 +62,13 @@ impl Copied {
 ///
 /// # Errors
 /// An argument that the kernel uses is not bound, is smaller than its reference type, or threadgroup memory exceeds the limit.
-pub(crate) fn bind(
+pub(crate) fn bind<'bindings>(
     signature: &KernelSignature,
     info: &KernelInfo,
-    bindings: &Bindings,
-) -> Result<BoundArguments, DispatchError> {
+    bindings: &'bindings Bindings,
+) -> Result<BoundArguments<'bindings>, DispatchError> {
     let mut copies = Vec::new();
+    let mut arrays = Vec::new();
     let mut words = Vec::with_capacity(signature.arguments.len());
     let mut memory_bytes = info.threadgroup_memory_bytes as usize;
     for (position, argument) in signature.arguments.iter().enumerate() {
@@ -84,6 +93,23 @@ pub(crate) fn bind(
                 }
                 offset as u64
             }
+            ArgumentKind::Texture { .. } | ArgumentKind::Sampler { .. } if !info.uses_argument(position) => {
+                absent(&argument.kind, &mut copies)
+            }
+            ArgumentKind::Texture { index, count, .. } => {
+                let bind = |index| {
+                    let view = bindings.texture_argument(&signature.name, argument, TextureIndex(index))?;
+                    Ok(ptr::from_ref(view).expose_provenance() as u64)
+                };
+                bind_handles(index.0, *count, bind, &mut arrays)?
+            }
+            ArgumentKind::Sampler { index, count } => {
+                let bind = |index| {
+                    let words = bindings.sampler_argument(&signature.name, argument, SamplerIndex(index))?;
+                    Ok(ptr::from_ref(words).expose_provenance() as u64)
+                };
+                bind_handles(index.0, *count, bind, &mut arrays)?
+            }
             // No table has functions: generated code never looks into one.
             ArgumentKind::VisibleFunctionTable { .. } | ArgumentKind::Builtin { .. } => 0,
         };
@@ -97,7 +123,13 @@ pub(crate) fn bind(
             ),
         });
     }
-    Ok(BoundArguments { words, threadgroup_memory_bytes: memory_bytes, _copies: copies })
+    Ok(BoundArguments {
+        words,
+        threadgroup_memory_bytes: memory_bytes,
+        _copies: copies,
+        _arrays: arrays,
+        _bindings: PhantomData,
+    })
 }
 
 fn bind_buffer(
@@ -148,10 +180,29 @@ fn absent(kind: &ArgumentKind, copies: &mut Vec<Copied>) -> u64 {
             copies.push(zeros);
             address
         }
-        ArgumentKind::VisibleFunctionTable { .. }
+        ArgumentKind::Texture { count: Some(_), .. } | ArgumentKind::Sampler { count: Some(_), .. } => {
+            NO_HANDLES.as_ptr().expose_provenance() as u64
+        }
+        ArgumentKind::Texture { count: None, .. }
+        | ArgumentKind::Sampler { count: None, .. }
+        | ArgumentKind::VisibleFunctionTable { .. }
         | ArgumentKind::ThreadgroupMemory { .. }
         | ArgumentKind::Builtin { .. } => 0,
     }
+}
+
+/// One handle, or the address of an array of them.
+fn bind_handles(
+    first: u32,
+    count: Option<u32>,
+    bind: impl Fn(u32) -> Result<u64, DispatchError>,
+    arrays: &mut Vec<Box<[u64]>>,
+) -> Result<u64, DispatchError> {
+    let Some(count) = count else { return bind(first) };
+    let mut array = (first..first + count).map(bind).collect::<Result<Box<[u64]>, _>>()?;
+    let address = array.as_mut_ptr().expose_provenance() as u64;
+    arrays.push(array);
+    Ok(address)
 }
 
 fn unbound(signature: &KernelSignature, argument: &Argument, index: BufferIndex) -> DispatchError {

@@ -91,7 +91,7 @@ fn flat_shape(grid: &Grid) -> Grid {
 
 struct Dispatch<'run> {
     kernel: &'run CpuKernel,
-    bound: &'run BoundArguments,
+    bound: &'run BoundArguments<'run>,
     grid: Grid,
 }
 

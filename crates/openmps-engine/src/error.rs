@@ -75,6 +75,30 @@ pub enum DispatchError {
         /// The argument's name.
         argument: String,
     },
+    /// A texture or sampler that the kernel takes was not bound.
+    #[error("kernel '{kernel}': no {resource} is bound at {resource} index {index} (argument '{argument}')")]
+    UnboundResource {
+        /// The kernel's host name.
+        kernel: String,
+        /// `texture` or `sampler`.
+        resource: &'static str,
+        /// The index in that table.
+        index: u32,
+        /// The argument's name.
+        argument: String,
+    },
+    /// The texture bound does not fit the argument.
+    #[error("kernel '{kernel}': argument '{argument}' at texture index {index}: {reason}")]
+    TextureMismatch {
+        /// The kernel's host name.
+        kernel: String,
+        /// The texture index.
+        index: u32,
+        /// The argument's name.
+        argument: String,
+        /// What does not fit.
+        reason: String,
+    },
     /// The kernel stopped with an error of its own.
     #[error("kernel '{kernel}': {reason}")]
     Failed {

@@ -17,9 +17,10 @@ pub mod frontend;
 pub mod grid;
 pub mod recording;
 pub mod signature;
+pub mod texture;
 
 pub use air::{AirHash, AirLoader, LoadedAir, VerifiedAir};
-pub use bindings::{Binding, Bindings, BufferIndex};
+pub use bindings::{Binding, Bindings, BufferIndex, SamplerIndex, TextureIndex};
 pub use constants::{ConstantScalar, ConstantType, ConstantValue, ConstantValues, FunctionConstant};
 pub use engine::{CompiledKernel, Completion, Engine, EngineOptions, KernelProperties};
 pub use error::{CompileError, Diagnostic, DispatchError, EngineError, Severity};
@@ -27,4 +28,8 @@ pub use frontend::{CompileOptions, CompiledSource, LanguageVersion, MathMode, So
 pub use grid::Grid;
 pub use signature::{
     AddressSpace, Argument, ArgumentKind, BufferAccess, Builtin, BuiltinType, KernelSignature, Presence, Scalar,
+};
+pub use texture::{
+    AddressMode, BorderColor, CompareFunction, MinMagFilter, MipFilter, PixelFormat, SamplerState, TextureAccess,
+    TextureComponent, TextureLevel, TextureType, TextureUsage, TextureView,
 };

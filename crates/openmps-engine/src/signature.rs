@@ -2,8 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::bindings::BufferIndex;
+use crate::bindings::{BufferIndex, SamplerIndex, TextureIndex};
 use crate::constants::FunctionConstant;
+use crate::texture::{TextureAccess, TextureComponent, TextureType};
 
 /// AIR's address spaces; the discriminants are the numbers in LLVM IR.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -172,6 +173,26 @@ pub enum ArgumentKind {
         /// Index among the threadgroup buffers.
         index: BufferIndex,
     },
+    /// A texture, or an array of textures at consecutive indices.
+    Texture {
+        /// Index of the first in the texture table.
+        index: TextureIndex,
+        /// `None` for one texture, else the length of the array.
+        count: Option<u32>,
+        /// Its dimensions.
+        texture_type: TextureType,
+        /// The type of its colors.
+        component: TextureComponent,
+        /// What the kernel may do with it.
+        access: TextureAccess,
+    },
+    /// A sampler, or an array of samplers at consecutive indices.
+    Sampler {
+        /// Index of the first in the sampler table.
+        index: SamplerIndex,
+        /// `None` for one sampler, else the length of the array.
+        count: Option<u32>,
+    },
     /// A position or size that the dispatch supplies.
     Builtin {
         /// Which one.
@@ -189,7 +210,7 @@ impl ArgumentKind {
             Self::Buffer { index, .. } | Self::ArgumentBuffer { index, .. } | Self::VisibleFunctionTable { index } => {
                 Some(*index)
             }
-            Self::ThreadgroupMemory { .. } | Self::Builtin { .. } => None,
+            Self::ThreadgroupMemory { .. } | Self::Texture { .. } | Self::Sampler { .. } | Self::Builtin { .. } => None,
         }
     }
 }

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use openmps_engine::{
     ArgumentKind, Bindings, CompiledKernel, DispatchError, Grid, KernelProperties, KernelSignature, Presence,
+    SamplerIndex, TextureIndex,
 };
 
 use crate::library::LibraryError;
@@ -80,7 +81,7 @@ impl Kernel {
     }
 }
 
-/// Whether everything that the kernel takes is there.
+/// Whether everything that the kernel takes is there, and textures fit.
 fn check_bindings(signature: &KernelSignature, bindings: &Bindings) -> Result<(), DispatchError> {
     for argument in &signature.arguments {
         if argument.presence == Presence::Absent {
@@ -91,6 +92,18 @@ fn check_bindings(signature: &KernelSignature, bindings: &Bindings) -> Result<()
                 (index, bindings.buffer(index).is_some())
             }
             ArgumentKind::ThreadgroupMemory { index } => (index, bindings.threadgroup_memory_bytes(index).is_some()),
+            ArgumentKind::Texture { index, count, .. } => {
+                for index in index.0..index.0 + count.unwrap_or(1) {
+                    bindings.texture_argument(&signature.name, argument, TextureIndex(index))?;
+                }
+                continue;
+            }
+            ArgumentKind::Sampler { index, count } => {
+                for index in index.0..index.0 + count.unwrap_or(1) {
+                    bindings.sampler_argument(&signature.name, argument, SamplerIndex(index))?;
+                }
+                continue;
+            }
             ArgumentKind::VisibleFunctionTable { .. } | ArgumentKind::Builtin { .. } => continue,
         };
         if !bound {

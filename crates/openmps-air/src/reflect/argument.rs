@@ -1,6 +1,9 @@
 //! One argument node: `i32 position, [gate], kind, properties…`.
 
-use openmps_engine::{AddressSpace, Argument, ArgumentKind, BufferAccess, BufferIndex, Builtin, BuiltinType, Scalar};
+use openmps_engine::{
+    AddressSpace, Argument, ArgumentKind, BufferAccess, BufferIndex, Builtin, BuiltinType, SamplerIndex, Scalar,
+    TextureAccess, TextureComponent, TextureIndex, TextureType,
+};
 use openmps_llvm::{Metadata, MetadataOperand, Type, Value};
 
 use crate::limits;
@@ -10,7 +13,10 @@ use crate::limits;
 struct Properties {
     buffer_size: Option<u32>,
     location_index: Option<u32>,
+    /// How many indices it takes, from `location_index` on.
+    location_count: u32,
     access: Option<BufferAccess>,
+    is_sampled: bool,
     address_space: Option<u32>,
     type_name: String,
     name: String,
@@ -58,15 +64,12 @@ fn properties(rest: &mut Operands<'_, '_>) -> Result<Properties, String> {
             "air.buffer_size" => properties.buffer_size = Some(number(rest, key)?),
             "air.location_index" => {
                 properties.location_index = Some(number(rest, key)?);
-                // How many indices it takes: 1 in every library seen.
-                let count = number(rest, key)?;
-                if count != 1 {
-                    return Err(format!("takes {count} indices, expected 1"));
-                }
+                properties.location_count = number(rest, key)?;
             }
             "air.read" => properties.access = Some(BufferAccess::Read),
             "air.write" => properties.access = Some(BufferAccess::Write),
             "air.read_write" => properties.access = Some(BufferAccess::ReadWrite),
+            "air.sample" => properties.is_sampled = true,
             "air.address_space" => properties.address_space = Some(number(rest, key)?),
             "air.arg_type_name" => text(rest.next(), key)?.clone_into(&mut properties.type_name),
             "air.arg_name" => text(rest.next(), key)?.clone_into(&mut properties.name),
@@ -83,6 +86,8 @@ fn properties(rest: &mut Operands<'_, '_>) -> Result<Properties, String> {
 fn argument_kind(kind: &str, properties: &Properties, ty: Type<'_>) -> Result<ArgumentKind, String> {
     match kind {
         "air.buffer" | "air.indirect_buffer" => buffer(properties, ty),
+        "air.texture" => texture(properties, ty),
+        "air.sampler" => sampler(properties, ty),
         _ => {
             let builtin = kind.strip_prefix("air.").and_then(Builtin::from_name);
             let builtin = builtin.ok_or_else(|| format!("arguments of kind '{kind}' are not supported"))?;
@@ -103,6 +108,9 @@ fn buffer(properties: &Properties, ty: Type<'_>) -> Result<ArgumentKind, String>
         Some(other) => return Err(format!("buffers live in address spaces 1, 2 and 3, not {other}")),
         None => return Err("a buffer without 'air.address_space'".to_owned()),
     };
+    if properties.location_count != 1 {
+        return Err(format!("a buffer takes {} indices, expected 1", properties.location_count));
+    }
     if ty.address_space() != properties.address_space {
         return Err(format!("the parameter has type {ty}, expected ptr addrspace({})", address_space as u32));
     }
@@ -114,6 +122,66 @@ fn buffer(properties: &Properties, ty: Type<'_>) -> Result<ArgumentKind, String>
     let access = properties.access.ok_or("a buffer without 'air.read', 'air.write' or 'air.read_write'")?;
     let index = BufferIndex(index);
     Ok(ArgumentKind::Buffer { index, address_space, access, size_bytes_min: properties.buffer_size })
+}
+
+fn texture(properties: &Properties, ty: Type<'_>) -> Result<ArgumentKind, String> {
+    let index = properties.location_index.ok_or("a texture without 'air.location_index'")?;
+    let count = array_length(properties, ty, AddressSpace::Device)?;
+    check_last_index("texture", index, properties.location_count, limits::TEXTURES_MAX)?;
+    let access = match (properties.is_sampled, properties.access) {
+        (true, _) => TextureAccess::Sample,
+        (false, Some(BufferAccess::Read)) => TextureAccess::Read,
+        (false, Some(BufferAccess::Write)) => TextureAccess::Write,
+        (false, Some(BufferAccess::ReadWrite)) => TextureAccess::ReadWrite,
+        (false, None) => return Err("a texture without 'air.sample', 'air.read' or the like".to_owned()),
+    };
+    let unknown = || format!("'{}' is no texture type that this program knows", properties.type_name);
+    let (texture_type, component) = texture_type(&properties.type_name).ok_or_else(unknown)?;
+    Ok(ArgumentKind::Texture { index: TextureIndex(index), count, texture_type, component, access })
+}
+
+fn sampler(properties: &Properties, ty: Type<'_>) -> Result<ArgumentKind, String> {
+    let index = properties.location_index.ok_or("a sampler without 'air.location_index'")?;
+    let count = array_length(properties, ty, AddressSpace::Constant)?;
+    check_last_index("sampler", index, properties.location_count, limits::SAMPLERS_MAX)?;
+    Ok(ArgumentKind::Sampler { index: SamplerIndex(index), count })
+}
+
+/// `None` where the parameter is one handle, else the handles of the array in thread memory that it points to.
+fn array_length(properties: &Properties, ty: Type<'_>, handle_space: AddressSpace) -> Result<Option<u32>, String> {
+    let count = properties.location_count;
+    match ty.address_space() {
+        // The discriminants of address spaces are AIR's numbers.
+        Some(space) if space == handle_space as u32 && count == 1 => Ok(None),
+        Some(space) if space == AddressSpace::Thread as u32 && count > 0 => Ok(Some(count)),
+        _ => Err(format!("takes {count} indices, but the parameter has type {ty}")),
+    }
+}
+
+/// Dimensions and component of `texture2d<float, sample>`, `depth2d<float, sample>`, `array<texture2d<half, read>, 4>`.
+fn texture_type(name: &str) -> Option<(TextureType, TextureComponent)> {
+    let name = name.strip_prefix("array<").unwrap_or(name);
+    let (kind, rest) = name.split_once('<')?;
+    let component = rest.split([',', '>']).next()?;
+    let component = match component {
+        "float" => TextureComponent::Float,
+        "half" => TextureComponent::Half,
+        "int" => TextureComponent::Int,
+        "uint" => TextureComponent::Uint,
+        "short" => TextureComponent::Short,
+        "ushort" => TextureComponent::Ushort,
+        _ => return None,
+    };
+    let named = |name: &str| TextureType::ALL.into_iter().find(|texture_type| texture_type.name() == name);
+    if let Some(name) = kind.strip_prefix("depth") {
+        return Some((named(name)?, TextureComponent::Depth));
+    }
+    let name = kind.strip_prefix("texture")?;
+    Some((named(name.strip_prefix('_').unwrap_or(name))?, component))
+}
+
+fn check_last_index(table: &str, index: u32, count: u32, limit: u32) -> Result<(), String> {
+    check_index(table, index.saturating_add(count.max(1) - 1), limit)
 }
 
 fn check_index(table: &str, index: u32, limit: u32) -> Result<(), String> {

@@ -95,18 +95,19 @@ fn arguments_of(function: Function<'_>, name: &str, list: Metadata<'_>) -> Resul
         let refuse = |what: String| Error::Argument { kernel: name.to_owned(), position: place, what };
         let node = operand.as_node().ok_or_else(|| refuse("no node".to_owned()))?;
         let (position, argument) = argument::read(node, &parameters).map_err(refuse)?;
-        let index = match argument.kind {
+        let (table, range) = match argument.kind {
             ArgumentKind::Buffer { index, .. }
             | ArgumentKind::ArgumentBuffer { index, .. }
-            | ArgumentKind::VisibleFunctionTable { index } => Some((false, index)),
-            ArgumentKind::ThreadgroupMemory { index } => Some((true, index)),
-            ArgumentKind::Builtin { .. } => None,
+            | ArgumentKind::VisibleFunctionTable { index } => ("buffer", index.0..index.0 + 1),
+            ArgumentKind::ThreadgroupMemory { index } => ("threadgroup", index.0..index.0 + 1),
+            ArgumentKind::Texture { index, count, .. } => ("texture", index.0..index.0 + count.unwrap_or(1)),
+            ArgumentKind::Sampler { index, count } => ("sampler", index.0..index.0 + count.unwrap_or(1)),
+            ArgumentKind::Builtin { .. } => ("", 0..0),
         };
-        if let Some((threadgroup, index)) = index
-            && !indices.insert((threadgroup, index))
-        {
-            let table = if threadgroup { "threadgroup" } else { "buffer" };
-            return Err(refuse(format!("{table} index {} has another argument already", index.0)));
+        for index in range {
+            if !indices.insert((table, index)) {
+                return Err(refuse(format!("{table} index {index} has another argument already")));
+            }
         }
         if arguments[position].replace(argument).is_some() {
             return Err(refuse(format!("parameter {position} has another argument already")));

@@ -31,6 +31,10 @@ fn describe(kernel: &KernelSignature) -> String {
             }
             ArgumentKind::VisibleFunctionTable { index } => format!("table({})", index.0),
             ArgumentKind::ThreadgroupMemory { index } => format!("threadgroup({})", index.0),
+            ArgumentKind::Texture { index, count, texture_type, component, access } => {
+                format!("texture({}) {count:?} {texture_type:?} {component:?} {access:?}", index.0)
+            }
+            ArgumentKind::Sampler { index, count } => format!("sampler({}) {count:?}", index.0),
             ArgumentKind::Builtin { builtin, ty } => format!("{} {:?}x{}", builtin.name(), ty.scalar, ty.lanes),
         };
         text += &format!("  {} '{}': {kind}\n", argument.type_name, argument.name);
@@ -121,9 +125,9 @@ fn a_module_without_kernels_has_none() {
 fn what_is_not_supported_says_so() {
     let one = |node: &str| kernel("ptr addrspace(1)", &[node]);
     check(
-        &one(r#"i32 0, !"air.texture", !"air.location_index", i32 0, i32 1"#),
+        &one(r#"i32 0, !"air.imageblock", !"air.location_index", i32 0, i32 1"#),
         expect![[r#"
-        kernel 'k', argument 0: arguments of kind 'air.texture' are not supported
+        kernel 'k', argument 0: arguments of kind 'air.imageblock' are not supported
     "#]],
     );
     check(
@@ -141,7 +145,7 @@ fn what_is_not_supported_says_so() {
     check(
         &one(&BUFFER.replace("i32 3, i32 1", "i32 3, i32 2")),
         expect![[r#"
-        kernel 'k', argument 0: takes 2 indices, expected 1
+        kernel 'k', argument 0: a buffer takes 2 indices, expected 1
     "#]],
     );
     check(
@@ -203,6 +207,68 @@ fn what_is_not_supported_says_so() {
         expect![[r#"
         kernel 'k', argument 0: the kind is no string
     "#]],
+    );
+}
+
+/// Nodes as Apple's compiler writes them.
+const TEXTURES: [&str; 6] = [
+    r#"i32 0, !"air.texture", !"air.location_index", i32 0, i32 1, !"air.sample", !"air.arg_type_name", !"texture2d<float, sample>", !"air.arg_name", !"src""#,
+    r#"i32 1, !"air.texture", !"air.location_index", i32 1, i32 1, !"air.write", !"air.arg_type_name", !"texture3d<ushort, write>", !"air.arg_name", !"vol""#,
+    r#"i32 2, !"air.texture", !"air.location_index", i32 2, i32 1, !"air.read_write", !"air.arg_type_name", !"texture_buffer<half, read_write>", !"air.arg_name", !"line""#,
+    r#"i32 3, !"air.texture", !"air.location_index", i32 3, i32 1, !"air.sample", !"air.arg_type_name", !"depth2d_array<float, sample>", !"air.arg_name", !"depth""#,
+    r#"i32 4, !"air.texture", !"air.location_index", i32 4, i32 3, !"air.read", !"air.arg_type_name", !"array<texture1d<int, read>, 3>", !"air.arg_name", !"many""#,
+    r#"i32 5, !"air.sampler", !"air.location_index", i32 15, i32 1, !"air.arg_type_name", !"sampler", !"air.arg_name", !"smp""#,
+];
+const TEXTURE_PARAMETERS: &str =
+    "ptr addrspace(1), ptr addrspace(1), ptr addrspace(1), ptr addrspace(1), ptr, ptr addrspace(2)";
+
+#[test]
+fn textures_and_samplers() {
+    check(
+        &kernel(TEXTURE_PARAMETERS, &TEXTURES),
+        expect![[r#"
+            k: threads None, threadgroup bytes 0
+              texture2d<float, sample> 'src': texture(0) None Texture2d Float Sample
+              texture3d<ushort, write> 'vol': texture(1) None Texture3d Ushort Write
+              texture_buffer<half, read_write> 'line': texture(2) None TextureBuffer Half ReadWrite
+              depth2d_array<float, sample> 'depth': texture(3) None Texture2dArray Depth Sample
+              array<texture1d<int, read>, 3> 'many': texture(4) Some(3) Texture1d Int Read
+              sampler 'smp': sampler(15) None
+        "#]],
+    );
+    let with = |from: &str, to: &str| {
+        let nodes = TEXTURES.map(|node| node.replace(from, to));
+        kernel(TEXTURE_PARAMETERS, &nodes.each_ref().map(String::as_str))
+    };
+    check(
+        &with("texture3d<ushort", "texture2d_ms<float"),
+        expect![[r#"
+            kernel 'k', argument 1: 'texture2d_ms<float, write>' is no texture type that this program knows
+        "#]],
+    );
+    check(
+        &with("i32 4, i32 3", "i32 126, i32 3"),
+        expect![[r#"
+            kernel 'k', argument 4: texture index 128, the largest is 127
+        "#]],
+    );
+    check(
+        &with("i32 4, i32 3", "i32 2, i32 3"),
+        expect![[r#"
+            kernel 'k', argument 4: texture index 2 has another argument already
+        "#]],
+    );
+    check(
+        &with("i32 15, i32 1", "i32 14, i32 2"),
+        expect![[r#"
+            kernel 'k', argument 5: takes 2 indices, but the parameter has type ptr addrspace(2)
+        "#]],
+    );
+    check(
+        &with(r#", !"air.sample""#, ""),
+        expect![[r#"
+            kernel 'k', argument 0: a texture without 'air.sample', 'air.read' or the like
+        "#]],
     );
 }
 

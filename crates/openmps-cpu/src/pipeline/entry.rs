@@ -57,6 +57,12 @@ fn fits(kind: &ArgumentKind, ty: &Ty) -> bool {
         | ArgumentKind::ArgumentBuffer { .. }
         | ArgumentKind::VisibleFunctionTable { .. } => ty.lanes == 1 && ty.scalar.starts_with("ptr"),
         ArgumentKind::ThreadgroupMemory { .. } => ty.lanes == 1 && ty.scalar == "ptr addrspace(3)",
+        ArgumentKind::Texture { count, .. } => {
+            ty.lanes == 1 && ty.scalar == if count.is_some() { "ptr" } else { "ptr addrspace(1)" }
+        }
+        ArgumentKind::Sampler { count, .. } => {
+            ty.lanes == 1 && ty.scalar == if count.is_some() { "ptr" } else { "ptr addrspace(2)" }
+        }
         ArgumentKind::Builtin { ty: built_in, .. } => {
             let scalar = match built_in.scalar {
                 Scalar::U16 => "i16",
@@ -72,6 +78,8 @@ fn is_flat(kind: &ArgumentKind) -> bool {
     match kind {
         ArgumentKind::Buffer { .. }
         | ArgumentKind::ArgumentBuffer { .. }
+        | ArgumentKind::Texture { .. }
+        | ArgumentKind::Sampler { .. }
         | ArgumentKind::VisibleFunctionTable { .. } => true,
         ArgumentKind::ThreadgroupMemory { .. } => false,
         ArgumentKind::Builtin { builtin, .. } => match builtin {
@@ -139,6 +147,8 @@ fn argument_loads(signature: &KernelSignature, types: &[Ty]) -> String {
         let _ = match argument.kind {
             ArgumentKind::Buffer { .. }
             | ArgumentKind::ArgumentBuffer { .. }
+            | ArgumentKind::Texture { .. }
+            | ArgumentKind::Sampler { .. }
             | ArgumentKind::VisibleFunctionTable { .. } => writeln!(
                 text,
                 "  %a{position}.at = getelementptr i64, ptr %arguments, i64 {position}\n  \

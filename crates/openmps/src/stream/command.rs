@@ -176,7 +176,9 @@ fn run_dispatch(kernel: &dyn CompiledKernel, bindings: &Bindings, grid: &Grid) -
 #[expect(clippy::needless_pass_by_value, reason = "used as a map_err function")]
 fn execution_error(error: DispatchError) -> StreamError {
     let code = match &error {
-        DispatchError::Unbound { .. } => CODE_INVALID_RESOURCE,
+        DispatchError::Unbound { .. }
+        | DispatchError::UnboundResource { .. }
+        | DispatchError::TextureMismatch { .. } => CODE_INVALID_RESOURCE,
         DispatchError::Failed { .. } => CODE_INTERNAL,
     };
     StreamError::Execution { is_oom: false, code, message: error.to_string() }
