@@ -2,8 +2,15 @@
 
 use std::process::Command;
 
-const SOURCES: [&str; 6] =
-    ["clang_bridge.cpp", "diagnostics.cpp", "kernels.cpp", "air_module.cpp", "instruction.cpp", "function.cpp"];
+const SOURCES: [&str; 7] = [
+    "clang_bridge.cpp",
+    "diagnostics.cpp",
+    "kernels.cpp",
+    "air_module.cpp",
+    "instruction.cpp",
+    "function.cpp",
+    "memory.cpp",
+];
 const HEADERS: [&str; 4] = ["clang_bridge.h", "diagnostics.h", "kernels.h", "air_module.h"];
 
 fn llvm_config(option: &str) -> String {

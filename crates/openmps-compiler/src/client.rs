@@ -1,8 +1,9 @@
 //! The compiler as the runtime sees it: the cache first, else the compiler process, which is started when it is needed.
 //!
 //! Guarantees: one process serves all threads, one request after the other; one that died is replaced, and a request
-//! that kills two of them in a row is answered with [`CompileError::Internal`] that says how they died; a forked child
-//! starts its own. A cache hit starts nothing and uses no LLVM.
+//! that kills two of them in a row is answered with [`CompileError::Internal`] that says how they died; one that takes
+//! longer than [`ProcessLimits::time`] is ended with its process and answered likewise; a forked child starts its own. A
+//! cache hit starts nothing and uses no LLVM.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -16,7 +17,7 @@ use openmps_engine::{
 };
 
 use crate::cache::{CACHE_BYTES_DEFAULT, DiskCache, Key};
-use crate::process::{ProcessError, ProcessSlots};
+use crate::process::{ProcessError, ProcessLimits, ProcessSlots};
 use crate::protocol::{self, PROTOCOL_VERSION, Request, Response};
 
 /// Where the compiler and its cache are.
@@ -30,13 +31,21 @@ pub struct ClientConfig {
     pub cache_dir: Option<PathBuf>,
     /// Bytes that the cache may take.
     pub cache_bytes_max: u64,
+    /// What one request may cost.
+    pub limits: ProcessLimits,
 }
 
 impl ClientConfig {
-    /// The executable with its own headers, and no cache.
+    /// The executable with its own headers and default limits, and no cache.
     #[must_use]
     pub fn new(executable: PathBuf) -> Self {
-        Self { executable, include_dir: None, cache_dir: None, cache_bytes_max: CACHE_BYTES_DEFAULT }
+        Self {
+            executable,
+            include_dir: None,
+            cache_dir: None,
+            cache_bytes_max: CACHE_BYTES_DEFAULT,
+            limits: ProcessLimits::default(),
+        }
     }
 }
 
@@ -62,7 +71,7 @@ impl Client {
         if let Some(folder) = &config.cache_dir {
             arguments.extend(["--pch-cache".into(), folder.join("pch").into()]);
         }
-        let processes = ProcessSlots::new(config.executable.clone(), arguments);
+        let processes = ProcessSlots::new(config.executable.clone(), arguments, config.limits);
         Self { config, cache, identity: OnceLock::new(), processes }
     }
 

@@ -4,6 +4,7 @@
 //! openmps-compiler compile FILE [--output AIR] [--metal 3.1|3.2|4.0] [--fast]
 //! openmps-compiler pch FOLDER            builds every precompiled header into FOLDER
 //! openmps-compiler serve                 answers requests on a socket at standard input
+//!     --memory-limit BYTES               address space that it may use; by default all
 //!     --include FOLDER                   the folder of metal_stdlib; by default `include` beside the executable
 //!     --pch-cache FOLDER                 where precompiled headers are built when the installed ones do not fit
 //! ```
@@ -27,6 +28,7 @@ struct Arguments {
     include_dir: Option<PathBuf>,
     pch_cache_dir: Option<PathBuf>,
     output: Option<PathBuf>,
+    memory_bytes_max: Option<u64>,
     options: CompileOptions,
 }
 
@@ -49,6 +51,7 @@ fn parse(mut words: impl Iterator<Item = OsString>) -> Result<Arguments, String>
             Some("--include") => arguments.include_dir = Some(value("--include")?.into()),
             Some("--pch-cache") => arguments.pch_cache_dir = Some(value("--pch-cache")?.into()),
             Some("--output") => arguments.output = Some(value("--output")?.into()),
+            Some("--memory-limit") => arguments.memory_bytes_max = Some(byte_count(&value("--memory-limit")?)?),
             Some("--fast") => arguments.options.math_mode = MathMode::Fast,
             Some("--metal") => arguments.options.language_version = language_version(&value("--metal")?)?,
             Some(flag) if flag.starts_with("--") => return Err(format!("unknown option '{flag}'\n{USAGE}")),
@@ -56,6 +59,11 @@ fn parse(mut words: impl Iterator<Item = OsString>) -> Result<Arguments, String>
         }
     }
     Ok(arguments)
+}
+
+fn byte_count(text: &OsString) -> Result<u64, String> {
+    let number = text.to_str().and_then(|text| text.parse().ok());
+    number.ok_or_else(|| format!("--memory-limit {}: expected a number of bytes", text.to_string_lossy()))
 }
 
 fn language_version(text: &OsString) -> Result<LanguageVersion, String> {
@@ -71,7 +79,7 @@ fn run(arguments: Arguments) -> Result<(), String> {
     let compiler = MslCompiler::new(driver_config(&arguments)?);
     let words: Vec<&str> = arguments.words.iter().map(|word| word.to_str().unwrap_or_default()).collect();
     match words[..] {
-        ["serve"] => serve(&compiler),
+        ["serve"] => serve(&compiler, arguments.memory_bytes_max),
         ["pch", _] => build_headers(&compiler, PathBuf::from(&arguments.words[1])),
         ["compile", _] => compile(&compiler, &arguments),
         _ => Err(USAGE.to_owned()),
@@ -91,9 +99,10 @@ fn driver_config(arguments: &Arguments) -> Result<DriverConfig, String> {
     Ok(DriverConfig { include_dir, installed_pch_dir, pch_cache_dir: arguments.pch_cache_dir.clone() })
 }
 
-fn serve(compiler: &MslCompiler) -> Result<(), String> {
+fn serve(compiler: &MslCompiler, memory_bytes_max: Option<u64>) -> Result<(), String> {
     let socket = std::io::stdin().as_fd().try_clone_to_owned().map_err(|error| error.to_string())?;
-    openmps_compiler::server::serve(compiler, UnixStream::from(socket)).map_err(|error| error.to_string())
+    openmps_compiler::server::serve(compiler, UnixStream::from(socket), memory_bytes_max)
+        .map_err(|error| error.to_string())
 }
 
 fn build_headers(compiler: &MslCompiler, folder: PathBuf) -> Result<(), String> {

@@ -1,7 +1,8 @@
 //! The compiler process: started when needed, reused, replaced when it died, never shared across a fork.
 //!
 //! The two sides talk over a socket that is the server's standard input. Its standard error is a file in memory, read
-//! only to explain why it died.
+//! only to explain why it died. What a request may cost is bounded by [`ProcessLimits`]: this side watches the time, the
+//! server keeps to the memory that it is given.
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -12,9 +13,11 @@ use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::{Mutex, OnceLock, PoisonError};
+use std::time::{Duration, Instant};
 
 use thiserror::Error;
 
+use crate::limits::{MEMORY_BYTES_MAX_DEFAULT, OUT_OF_MEMORY_STATUS, TIME_MAX_DEFAULT};
 use crate::protocol::{read_frame, write_frame};
 
 /// Why there is no answer.
@@ -38,9 +41,46 @@ pub enum ProcessError {
         /// What it had printed, after a colon.
         output: String,
     },
+    /// It took too long, and was ended.
+    #[error(
+        "the compiler process was stopped after {} s while {purpose}; OPENMPS_COMPILER_TIME_LIMIT sets the limit",
+        limit.as_secs_f64()
+    )]
+    TimeLimit {
+        /// How long it had.
+        limit: Duration,
+        /// What it was doing.
+        purpose: String,
+    },
+    /// It was refused memory.
+    #[error(
+        "the compiler process needs more than {limit_bytes} bytes of memory while {purpose}; \
+         OPENMPS_COMPILER_MEMORY_LIMIT sets the limit"
+    )]
+    MemoryLimit {
+        /// Address space that it had.
+        limit_bytes: u64,
+        /// What it was doing.
+        purpose: String,
+    },
     /// Its answer is not one.
     #[error("the compiler process gave an answer that cannot be read: {0}")]
     Answer(String),
+}
+
+/// What one request may cost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ProcessLimits {
+    /// Time on the clock from request to answer; waiting for other threads' requests does not count.
+    pub time: Duration,
+    /// Address space of the process, in bytes.
+    pub memory_bytes: u64,
+}
+
+impl Default for ProcessLimits {
+    fn default() -> Self {
+        Self { time: TIME_MAX_DEFAULT, memory_bytes: MEMORY_BYTES_MAX_DEFAULT }
+    }
 }
 
 /// The server of this process, and those of the processes that it was forked from.
@@ -50,6 +90,7 @@ pub enum ProcessError {
 pub(crate) struct ProcessSlots {
     executable: PathBuf,
     arguments: Vec<OsString>,
+    limits: ProcessLimits,
     first: OnceLock<Box<Slot>>,
 }
 
@@ -68,27 +109,35 @@ struct Server {
 }
 
 impl ProcessSlots {
-    pub(crate) fn new(executable: PathBuf, arguments: Vec<OsString>) -> Self {
-        Self { executable, arguments, first: OnceLock::new() }
+    /// `executable` gets `arguments`, and behind them its memory limit.
+    pub(crate) fn new(executable: PathBuf, mut arguments: Vec<OsString>, limits: ProcessLimits) -> Self {
+        arguments.extend(["--memory-limit".into(), limits.memory_bytes.to_string().into()]);
+        Self { executable, arguments, limits, first: OnceLock::new() }
     }
 
     /// Sends one request and waits for its answer. `purpose` completes "it died while …".
     pub(crate) fn exchange(&self, request: &[u8], purpose: &str) -> Result<Vec<u8>, ProcessError> {
         let mut server = self.slot().server.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(running) = server.as_mut() {
-            // It may have died, or gone because it had nothing to do, since the last request: then a new one is asked.
-            if let Ok(answer) = running.exchange(request) {
-                return Ok(answer);
+        if let Some(mut running) = server.take() {
+            match running.exchange(request, self.limits.time) {
+                Ok(answer) => {
+                    *server = Some(running);
+                    return Ok(answer);
+                }
+                Err(error) if error.kind() == io::ErrorKind::TimedOut => {
+                    return Err(running.obituary(&error, purpose, self.limits));
+                }
+                // It may have died, or gone because it had nothing to do, since the last request: then a new one is asked.
+                Err(_) => drop(running.end()),
             }
-            drop(server.take().map(Server::end));
         }
         let mut fresh = Server::start(&self.executable, &self.arguments)?;
-        match fresh.exchange(request) {
+        match fresh.exchange(request, self.limits.time) {
             Ok(answer) => {
                 *server = Some(fresh);
                 Ok(answer)
             }
-            Err(error) => Err(fresh.obituary(&error, purpose)),
+            Err(error) => Err(fresh.obituary(&error, purpose, self.limits)),
         }
     }
 
@@ -126,12 +175,14 @@ impl Server {
             .process_group(0)
             .spawn()
             .map_err(failed)?;
-        Ok(Self { child, socket: Socket(ours), errors })
+        Ok(Self { child, socket: Socket { stream: ours, deadline: None }, errors })
     }
 
-    fn exchange(&mut self, request: &[u8]) -> io::Result<Vec<u8>> {
+    /// After [`io::ErrorKind::TimedOut`] the server is of no use: its answer would be taken for that to the next request.
+    fn exchange(&mut self, request: &[u8], time: Duration) -> io::Result<Vec<u8>> {
+        self.socket.deadline = Instant::now().checked_add(time);
         write_frame(&mut self.socket, request)?;
-        read_frame(&mut self.socket.0)?.ok_or_else(|| io::ErrorKind::UnexpectedEof.into())
+        read_frame(&mut self.socket)?.ok_or_else(|| io::ErrorKind::UnexpectedEof.into())
     }
 
     /// Makes sure that the process is gone and returns how it ended.
@@ -151,20 +202,33 @@ impl Server {
         (status, self.errors)
     }
 
-    fn obituary(self, error: &io::Error, purpose: &str) -> ProcessError {
+    fn obituary(mut self, error: &io::Error, purpose: &str, limits: ProcessLimits) -> ProcessError {
+        let purpose = purpose.to_owned();
+        if error.kind() == io::ErrorKind::TimedOut {
+            // It has ended by itself if this fails.
+            let _ = self.child.kill();
+            drop(self.end());
+            return ProcessError::TimeLimit { limit: limits.time, purpose };
+        }
         if error.kind() == io::ErrorKind::InvalidData {
             drop(self.end());
             return ProcessError::Answer(error.to_string());
         }
         let (status, errors) = self.end();
+        let output = errors.map(last_words).unwrap_or_default();
+        // The second is what Rust says before it ends a process that has no memory for it.
+        let lacks_memory = status.and_then(|status| status.code()) == Some(OUT_OF_MEMORY_STATUS)
+            || output.contains("memory allocation of ");
+        if lacks_memory {
+            return ProcessError::MemoryLimit { limit_bytes: limits.memory_bytes, purpose };
+        }
         let how = match status.map(|status| (status.signal(), status.code())) {
             Some((Some(signal), _)) => format!("was ended by signal {signal}{}", signal_name(signal)),
             Some((None, Some(code))) => format!("ended with status {code}"),
             _ => format!("cannot be reached ({error})"),
         };
-        let output =
-            errors.map(last_words).filter(|text| !text.is_empty()).map_or(String::new(), |text| format!(": {text}"));
-        ProcessError::Died { how, purpose: purpose.to_owned(), output }
+        let output = if output.is_empty() { output } else { format!(": {output}") };
+        ProcessError::Died { how, purpose, output }
     }
 }
 
@@ -223,15 +287,43 @@ fn memory_file() -> io::Result<File> {
     Ok(unsafe { File::from_raw_fd(descriptor) })
 }
 
-/// Writes without raising SIGPIPE, which would end a program that leaves that signal at its default.
+/// Reads and writes until a deadline, and writes without raising SIGPIPE, which would end a program that leaves that
+/// signal at its default.
 #[derive(Debug)]
-struct Socket(UnixStream);
+struct Socket {
+    stream: UnixStream,
+    deadline: Option<Instant>,
+}
+
+impl Socket {
+    /// The time that is left; none where there is no deadline.
+    fn time_left(&self) -> io::Result<Option<Duration>> {
+        let Some(deadline) = self.deadline else { return Ok(None) };
+        let left = deadline.saturating_duration_since(Instant::now());
+        // Zero would mean to wait for ever.
+        if left.is_zero() { Err(io::ErrorKind::TimedOut.into()) } else { Ok(Some(left)) }
+    }
+}
+
+/// A socket whose time is over says that it would block.
+fn timed_out(error: io::Error) -> io::Error {
+    if error.kind() == io::ErrorKind::WouldBlock { io::ErrorKind::TimedOut.into() } else { error }
+}
+
+impl Read for Socket {
+    fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
+        self.stream.set_read_timeout(self.time_left()?)?;
+        self.stream.read(bytes).map_err(timed_out)
+    }
+}
 
 impl Write for Socket {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        // SAFETY: the pointer and length are those of a live slice, and the descriptor is open while `self.0` lives.
-        let sent = unsafe { libc::send(self.0.as_raw_fd(), bytes.as_ptr().cast(), bytes.len(), libc::MSG_NOSIGNAL) };
-        usize::try_from(sent).map_err(|_| io::Error::last_os_error())
+        self.stream.set_write_timeout(self.time_left()?)?;
+        let descriptor = self.stream.as_raw_fd();
+        // SAFETY: the pointer and length are those of a live slice, and the descriptor is open while the stream lives.
+        let sent = unsafe { libc::send(descriptor, bytes.as_ptr().cast(), bytes.len(), libc::MSG_NOSIGNAL) };
+        usize::try_from(sent).map_err(|_| timed_out(io::Error::last_os_error()))
     }
 
     fn flush(&mut self) -> io::Result<()> {

@@ -9,18 +9,28 @@ use openmps_cpu::{CodeGenerator, LlvmCodeGenerator};
 use openmps_engine::SourceCompiler;
 use openmps_msl::MslCompiler;
 
+use crate::limits::{OUT_OF_MEMORY_STATUS, STACK_BYTES};
 use crate::protocol::{Request, Response, decode, encode, read_frame, write_frame};
 
 /// An idle server holds some 100 MB; the client starts another when it needs one.
 const IDLE_MS_MAX: i32 = 120_000;
 
-/// Serves until the client is gone.
+/// Serves until the client is gone, in `memory_bytes_max` bytes of address space.
 ///
 /// # Errors
-/// Those of the socket, and a request that is none.
-pub fn serve(compiler: &MslCompiler, mut socket: UnixStream) -> io::Result<()> {
+/// Those of the socket, a request that is none, and a limit that the operating system refuses.
+pub fn serve(compiler: &MslCompiler, socket: UnixStream, memory_bytes_max: Option<u64>) -> io::Result<()> {
     ignore_interrupts();
+    memory_bytes_max.map_or(Ok(()), limit_memory)?;
     end_with_the_client(socket.try_clone()?)?;
+    thread::scope(|scope| {
+        let answer = thread::Builder::new().name("answer".to_owned()).stack_size(STACK_BYTES);
+        let thread = answer.spawn_scoped(scope, || answer_all(compiler, socket))?;
+        thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    })
+}
+
+fn answer_all(compiler: &MslCompiler, mut socket: UnixStream) -> io::Result<()> {
     while wait_readable(&socket)? {
         let Some(frame) = read_frame(&mut socket)? else { return Ok(()) };
         let response = answer(compiler, decode(&frame)?);
@@ -40,6 +50,14 @@ fn answer(compiler: &MslCompiler, request: Request) -> Response {
             Response::Object(LlvmCodeGenerator.generate(&air, &signature, &options))
         }
     }
+}
+
+/// Refuses this process more address space than `bytes`. What cannot do without ends it with a status that says so.
+fn limit_memory(bytes: u64) -> io::Result<()> {
+    openmps_llvm::memory::exit_when_out_of_memory(OUT_OF_MEMORY_STATUS);
+    let limit = libc::rlimit { rlim_cur: bytes, rlim_max: bytes };
+    // SAFETY: the pointer is to a live structure that the call only reads.
+    if unsafe { libc::setrlimit(libc::RLIMIT_AS, &limit) } == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
 /// An interrupt from the terminal is for the client, whose end this process notices by itself.

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use openmps_compiler::protocol::{self, Request};
-use openmps_compiler::{Client, ClientConfig};
+use openmps_compiler::{Client, ClientConfig, ProcessLimits};
 use openmps_cpu::CodeGenerator;
 use openmps_engine::{CompileError, CompileOptions, EngineError, EngineOptions, SourceCompiler};
 
@@ -128,7 +128,11 @@ fn a_kernel_that_is_not_there_is_an_error_of_the_engine() {
 }
 
 fn failure(executable: PathBuf) -> String {
-    let client = Client::new(ClientConfig::new(executable));
+    failure_within(executable, ProcessLimits::default())
+}
+
+fn failure_within(executable: PathBuf, limits: ProcessLimits) -> String {
+    let client = Client::new(ClientConfig { limits, ..ClientConfig::new(executable) });
     match client.compile_source(FULL, &options()) {
         Err(CompileError::Internal(text)) => text,
         other => panic!("{other:?}"),
@@ -234,4 +238,59 @@ fn the_server_ends_with_its_client() {
     drop(ours);
     let status = server.wait().unwrap();
     assert!(status.success(), "{status}");
+}
+
+/// A server that answers nothing, or too slowly.
+#[test]
+fn a_server_that_is_late_is_ended() {
+    let limits = ProcessLimits { time: Duration::from_millis(300), ..ProcessLimits::default() };
+    let expected = "the compiler process was stopped after 0.3 s while it compiled source text; \
+                    OPENMPS_COMPILER_TIME_LIMIT sets the limit";
+    let folder = Folder::new("late");
+    // The second drips a frame: each byte comes in time, the whole does not.
+    for script in ["exec sleep 1000", "while printf '\\000' >&0; do sleep 0.1; done"] {
+        let start = Instant::now();
+        assert_eq!(failure_within(folder.script(script), limits), expected);
+        assert!(start.elapsed() < Duration::from_secs(100), "it waited for the script");
+    }
+}
+
+/// What a text costs is bounded, and the next text compiles.
+#[test]
+fn a_compilation_that_takes_too_long_is_ended() {
+    let limits = ProcessLimits { time: Duration::from_secs(2), ..ProcessLimits::default() };
+    let folder = Folder::new("endless");
+    let client = Client::new(ClientConfig { limits, ..config(Some(folder.0.clone())) });
+    // The precompiled header is made first.
+    let patient = Client::new(config(Some(folder.0.clone())));
+    patient.compile_source(FULL, &options()).unwrap();
+    client.compile_source(FULL, &options()).unwrap();
+    let error = client.compile_source(&exponential_macros(40), &options()).unwrap_err();
+    let expected = "the compiler process was stopped after 2 s while it compiled source text; \
+                    OPENMPS_COMPILER_TIME_LIMIT sets the limit";
+    assert_eq!(error, CompileError::Internal(expected.to_owned()));
+    assert_eq!(client.process_id(), None, "the process that hangs is gone");
+    client.compile_source("kernel void after(device int* x) { x[0] = 1; }", &options()).unwrap();
+}
+
+#[test]
+fn a_compilation_that_takes_too_much_memory_is_ended() {
+    let limits = ProcessLimits { memory_bytes: 1 << 29, ..ProcessLimits::default() };
+    let client = Client::new(ClientConfig { limits, ..config(None) });
+    let error = client.compile_source(&exponential_macros(28), &options()).unwrap_err();
+    let expected = "the compiler process needs more than 536870912 bytes of memory while it compiled source text; \
+                    OPENMPS_COMPILER_MEMORY_LIMIT sets the limit";
+    assert_eq!(error, CompileError::Internal(expected.to_owned()));
+    client.compile_source(FULL, &options()).unwrap();
+}
+
+/// A macro of 2 to the power of `depth` values.
+fn exponential_macros(depth: u32) -> String {
+    let mut source = "#define M0 1,\n".to_owned();
+    for level in 1..=depth {
+        let inner = level - 1;
+        source.push_str(&format!("#define M{level} M{inner} M{inner}\n"));
+    }
+    source
+        + &format!("constant int table[] = {{ M{depth} }};\nkernel void f(device int* x) {{ x[0] = table[x[1]]; }}\n")
 }

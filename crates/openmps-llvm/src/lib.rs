@@ -20,6 +20,7 @@ pub mod global;
 mod graveyard;
 mod handle;
 pub mod instruction;
+pub mod memory;
 pub mod metadata;
 pub mod module;
 pub mod opcode;

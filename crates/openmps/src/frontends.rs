@@ -13,9 +13,11 @@ mod process {
     use std::sync::{Arc, OnceLock};
 
     use openmps_compiler::cache::default_folder;
-    use openmps_compiler::{Client, ClientConfig};
+    use openmps_compiler::{Client, ClientConfig, ProcessLimits};
 
+    use crate::device::Device;
     use crate::library::compiler_directory;
+    use crate::limits::{COMPILER_MEMORY_BYTES_MIN, COMPILER_PART_OF_MEMORY};
     use crate::settings::Settings;
 
     const EXECUTABLE: &str = "openmps-compiler";
@@ -29,9 +31,20 @@ mod process {
             let directory = compiler_directory().map(PathBuf::as_path);
             let executable = executable(settings.compiler.as_deref(), directory, own.as_deref());
             let cache_dir = settings.cache_dir.clone().or_else(|| default_folder(|name| env::var_os(name)));
-            Arc::new(Client::new(ClientConfig { cache_dir, ..ClientConfig::new(executable) }))
+            let limits = limits(settings, Device::shared().max_buffer_length_bytes());
+            Arc::new(Client::new(ClientConfig { cache_dir, limits, ..ClientConfig::new(executable) }))
         });
         Arc::clone(client)
+    }
+
+    /// What a compilation may cost in a process that may use `memory_bytes`.
+    fn limits(settings: &Settings, memory_bytes: u64) -> ProcessLimits {
+        let default = ProcessLimits::default();
+        let share = (memory_bytes / COMPILER_PART_OF_MEMORY).max(COMPILER_MEMORY_BYTES_MIN);
+        ProcessLimits {
+            time: settings.compiler_time_limit.unwrap_or(default.time),
+            memory_bytes: settings.compiler_memory_limit.unwrap_or(default.memory_bytes.min(share)),
+        }
     }
 
     /// Where the compiler is, given the setting, the installation's folder and the running program.
@@ -54,6 +67,17 @@ mod process {
             assert_eq!(path(None, Some(directory), Some(program)), "/b/_native/openmps-compiler");
             assert_eq!(path(None, None, Some(program)), "/c/bin/openmps-compiler");
             assert_eq!(path(None, None, None), "openmps-compiler");
+        }
+
+        #[test]
+        fn the_compiler_gets_half_of_a_small_machine_and_what_it_is_given() {
+            let mut settings = Settings::default();
+            let memory = |settings: &Settings, bytes| limits(settings, bytes).memory_bytes;
+            assert_eq!(memory(&settings, 1 << 40), 8 << 30);
+            assert_eq!(memory(&settings, 4 << 30), 2 << 30);
+            assert_eq!(memory(&settings, 1 << 20), 1 << 28);
+            settings.compiler_memory_limit = Some(3 << 30);
+            assert_eq!(memory(&settings, 1 << 20), 3 << 30);
         }
     }
 }

@@ -12,6 +12,7 @@ pub use table::{Setting, markdown, table};
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::OnceLock;
+use std::time::Duration;
 
 use openmps_engine::LanguageVersion;
 
@@ -48,6 +49,10 @@ pub struct Settings {
     pub cache_dir: Option<PathBuf>,
     /// `OPENMPS_COMPILER`: the compiler executable.
     pub compiler: Option<PathBuf>,
+    /// `OPENMPS_COMPILER_TIME_LIMIT`: time for one answer of the compiler.
+    pub compiler_time_limit: Option<Duration>,
+    /// `OPENMPS_COMPILER_MEMORY_LIMIT`: address space of the compiler process, in bytes.
+    pub compiler_memory_limit: Option<u64>,
     /// `OPENMPS_DUMP_DIR`: where `OPENMPS_DEBUG=dump` writes.
     pub dump_dir: Option<PathBuf>,
     /// `OPENMPS_RECOMMENDED_MAX_MEMORY`, in bytes.
@@ -128,6 +133,8 @@ impl Default for Settings {
             debug: DebugWords::default(),
             cache_dir: None,
             compiler: None,
+            compiler_time_limit: None,
+            compiler_memory_limit: None,
             dump_dir: None,
             recommended_max_memory: None,
             warnings: Vec::new(),

@@ -4,10 +4,14 @@
 
 use std::ffi::OsStr;
 use std::fmt::Write as _;
+use std::ops::RangeInclusive;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use openmps_engine::LanguageVersion;
+
+use crate::limits::COMPILER_MEMORY_BYTES_MIN;
 
 use super::{Activation, Fallback, Settings, number};
 
@@ -46,7 +50,7 @@ pub fn markdown() -> String {
 const MASK: &str = "integer as C's `strtol` base 0 reads it; no number is 0";
 const RATIO: &str = "number as C's `strtod` reads it; no number is 0";
 
-static TABLE: [Setting; 17] = [
+static TABLE: [Setting; 19] = [
     Setting {
         name: "PYTORCH_DEBUG_MPS_ALLOCATOR",
         kind: MASK,
@@ -190,6 +194,33 @@ static TABLE: [Setting; 17] = [
         apply: |settings, value| settings.compiler = path(value),
     },
     Setting {
+        name: "OPENMPS_COMPILER_TIME_LIMIT",
+        kind: "decimal integer",
+        unit: "seconds",
+        default: "120",
+        range: "1 to 86400; anything else warns and is ignored",
+        doc: "How long one library or kernel may take to compile, on the clock; then the compiler process is ended and \
+              the compilation raises.",
+        apply: |settings, value| {
+            let number =
+                whole_number(settings, "OPENMPS_COMPILER_TIME_LIMIT", value, 1..=86_400, "of seconds from 1 to 86400");
+            settings.compiler_time_limit = number.map(Duration::from_secs);
+        },
+    },
+    Setting {
+        name: "OPENMPS_COMPILER_MEMORY_LIMIT",
+        kind: "decimal integer",
+        unit: "bytes",
+        default: "8 GiB, or half of the memory that the process may use if that is less",
+        range: "2^28 to 2^63-1; anything else warns and is ignored",
+        doc: "Address space of the compiler process; a compilation that needs more raises.",
+        apply: |settings, value| {
+            let range = COMPILER_MEMORY_BYTES_MIN..=i64::MAX.unsigned_abs();
+            let name = "OPENMPS_COMPILER_MEMORY_LIMIT";
+            settings.compiler_memory_limit = whole_number(settings, name, value, range, "of bytes from 2^28 to 2^63-1");
+        },
+    },
+    Setting {
         name: "OPENMPS_DUMP_DIR",
         kind: "path",
         unit: "",
@@ -255,14 +286,23 @@ fn debug_words(settings: &mut Settings, value: &OsStr) {
 }
 
 fn recommended_max_memory(settings: &mut Settings, value: &OsStr) {
+    let range = 1..=i64::MAX.unsigned_abs();
+    let name = "OPENMPS_RECOMMENDED_MAX_MEMORY";
+    settings.recommended_max_memory = whole_number(settings, name, value, range, "of bytes from 1 to 2^63-1");
+}
+
+/// A decimal number in `range`, else a warning that `expected` completes: "expected a number …".
+fn whole_number(
+    settings: &mut Settings,
+    name: &str,
+    value: &OsStr,
+    range: RangeInclusive<u64>,
+    expected: &str,
+) -> Option<u64> {
     let given = value.to_string_lossy();
-    settings.recommended_max_memory = match given.parse::<u64>() {
-        Ok(bytes) if bytes >= 1 && i64::try_from(bytes).is_ok() => Some(bytes),
-        Ok(_) | Err(_) => {
-            settings.warnings.push(format!(
-                "Ignoring OPENMPS_RECOMMENDED_MAX_MEMORY={given}, expected a number of bytes from 1 to 2^63-1"
-            ));
-            None
-        }
-    };
+    let number = given.parse::<u64>().ok().filter(|number| range.contains(number));
+    if number.is_none() {
+        settings.warnings.push(format!("Ignoring {name}={given}, expected a number {expected}"));
+    }
+    number
 }

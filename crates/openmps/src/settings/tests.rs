@@ -1,5 +1,7 @@
 //! Each setting: default, each form, out of range, nonsense.
 
+use std::time::Duration;
+
 use super::*;
 
 fn with(pairs: &[(&str, &str)]) -> Settings {
@@ -115,6 +117,23 @@ fn our_own_words_are_checked() {
     assert_eq!(with(&[("OPENMPS_RECOMMENDED_MAX_MEMORY", "4096")]).recommended_max_memory, Some(4096));
     for refused in ["0", "-1", "9223372036854775808"] {
         assert_eq!(with(&[("OPENMPS_RECOMMENDED_MAX_MEMORY", refused)]).recommended_max_memory, None);
+    }
+}
+
+#[test]
+fn limits_of_the_compiler_are_numbers_in_range() {
+    let settings = with(&[("OPENMPS_COMPILER_TIME_LIMIT", "5"), ("OPENMPS_COMPILER_MEMORY_LIMIT", "1073741824")]);
+    assert_eq!(settings.compiler_time_limit, Some(Duration::from_secs(5)));
+    assert_eq!(settings.compiler_memory_limit, Some(1 << 30));
+    assert!(settings.warnings.is_empty());
+    for (time, memory) in [("0", "268435455"), ("86401", "9223372036854775808"), ("1.5", "1G"), ("", "")] {
+        let settings = with(&[("OPENMPS_COMPILER_TIME_LIMIT", time), ("OPENMPS_COMPILER_MEMORY_LIMIT", memory)]);
+        assert_eq!((settings.compiler_time_limit, settings.compiler_memory_limit), (None, None));
+        let expected = [
+            format!("Ignoring OPENMPS_COMPILER_TIME_LIMIT={time}, expected a number of seconds from 1 to 86400"),
+            format!("Ignoring OPENMPS_COMPILER_MEMORY_LIMIT={memory}, expected a number of bytes from 2^28 to 2^63-1"),
+        ];
+        assert_eq!(settings.warnings, expected);
     }
 }
 
