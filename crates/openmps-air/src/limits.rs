@@ -1,7 +1,11 @@
-//! Limits on what [`verify`](crate::verify) accepts, each with the source of its number.
+//! Limits on what this crate reads and accepts, each with the source of its number.
 
 /// Largest bitcode in bytes. The largest module of PyTorch 2.13's library has under 1 MiB; all of MLX's kernels in one would fit.
 pub const BITCODE_BYTES_MAX: usize = 256 << 20;
+/// Largest function list of a container in bytes. The largest known, PyTorch's for macOS 26 with 19,455 functions, has 3 MB.
+pub const FUNCTION_LIST_BYTES_MAX: u64 = 256 << 20;
+/// Largest header extension and largest metadata record of a container in bytes. Known ones have under 2 KiB.
+pub const RECORD_BYTES_MAX: u64 = 1 << 20;
 /// Most functions of a module, declarations too. A library of every PyTorch kernel would have 20,000.
 pub const FUNCTIONS_MAX: usize = 1 << 20;
 /// Most instructions of a module, so that optimising it ends: LLVM takes about 10 µs an instruction.
@@ -33,4 +37,4 @@ pub const TEXTURES_MAX: u32 = 128;
 /// Samplers of a kernel: indices 0 to 15 (Metal feature set tables).
 pub const SAMPLERS_MAX: u32 = 16;
 /// Longest quotation of IR in an error text, in characters.
-pub(crate) const QUOTATION_CHARS_MAX: usize = 160;
+pub const QUOTATION_CHARS_MAX: usize = 160;
