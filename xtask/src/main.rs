@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 mod artifacts;
+mod conformance;
 mod environment;
 mod process;
 mod test;
@@ -20,6 +21,8 @@ usage: ./dev <command>
   test ARGS      the Python tests that ARGS select (paths and options of pytest)
   build          build and install the package into .venv
   bench [NAME]   the benchmarks (alloc, op_overhead, training, shader, memory); all without NAME
+  conformance msl [PACKAGE...]
+                 how much public Metal source compiles; downloads it first
   tidy           the rules of the house that a machine can check
   bless          rewrite snapshot files and texts from what the code prints now, then read the diff
   book           the book (docs/), needs mdbook
@@ -49,6 +52,7 @@ fn run() -> Result<()> {
         ("test", selection) => test::run(&workspace, selection),
         ("build", []) => artifacts::build(&workspace),
         ("bench", names) => bench(&workspace, names),
+        ("conformance", arguments) => conformance::run(&workspace, arguments),
         ("tidy", []) => tidy::run(&workspace),
         ("bless", []) => {
             let tests = command("cargo").args(["nextest", "run", "--workspace"]);
