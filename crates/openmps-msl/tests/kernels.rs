@@ -1,4 +1,4 @@
-//! Every source in `tests/kernels` compiles without a warning.
+//! Every conformance kernel (`openmps-suite/kernels`) compiles without a warning.
 
 mod common;
 
@@ -13,15 +13,19 @@ const EXCLUDED: [(&str, &str); 1] =
     [("c10_metal.metal", "includes headers of the torch wheel, python/tests compiles it")];
 
 fn sources() -> Vec<PathBuf> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/kernels");
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../openmps-suite/kernels");
     let mut paths: Vec<PathBuf> =
-        fs::read_dir(folder).expect("the folder exists").map(|entry| entry.expect("it can be read").path()).collect();
-    paths.retain(|path| path.extension().is_some_and(|extension| extension == "metal"));
+        entries(&root).iter().filter(|path| path.is_dir()).flat_map(|path| entries(path)).collect();
+    assert!(paths.iter().all(|path| path.extension().is_some_and(|extension| extension == "metal")), "a stray file");
     let count = paths.len();
     paths.retain(|path| EXCLUDED.iter().all(|(name, _)| !path.ends_with(name)));
     assert_eq!(count, paths.len() + EXCLUDED.len(), "an excluded source does not exist");
     paths.sort();
     paths
+}
+
+fn entries(folder: &Path) -> Vec<PathBuf> {
+    fs::read_dir(folder).expect("the folder exists").map(|entry| entry.expect("it can be read").path()).collect()
 }
 
 fn check(path: &Path, options: &CompileOptions) {

@@ -147,6 +147,8 @@ impl<'a> Walker<'a> {
             return None;
         }
         let before = self.statement.declaration().iter().find(|part| part.text != "]]").copied();
+        // What ends in `)` before the keyword is a macro's call, which leaves no `;` or `}` in the text.
+        let before = before.filter(|first| first.text == "__attribute__" || self.statement.last() != ")");
         if self.in_instantiation {
             self.edits.replace(word.start..word.end, " __attribute__((annotate(\"air.kernel\")))");
         } else if let Some(first) = before {

@@ -61,12 +61,14 @@ fn rule_2_explicit_instantiations() {
 #[test]
 fn rule_3_kernel() {
     check(
-        "kernel void a() {}\n[[kernel]] void b() {}\ntemplate <typename T, int N = (1 > 0)> void kernel c() {}\n[[max_total_threads_per_threadgroup(64)]] kernel void d();",
+        "kernel void a() {}\n[[kernel]] void b() {}\ntemplate <typename T, int N = (1 > 0)> void kernel c() {}\n[[max_total_threads_per_threadgroup(64)]] kernel void d();\nMAKE(e)\nkernel void f();",
         expect![[r#"
             [[clang::sycl_external, clang::annotate("air.kernel")]] void a() {}
             [[clang::sycl_external, clang::annotate("air.kernel")]] void b() {}
             template <typename T, int N = (1 > 0)> [[clang::sycl_external, clang::annotate("air.kernel")]] void  c() {}
-            [[clang::annotate("air.max_total_threads_per_threadgroup", 64)]] [[clang::sycl_external, clang::annotate("air.kernel")]] void d();"#]],
+            [[clang::annotate("air.max_total_threads_per_threadgroup", 64)]] [[clang::sycl_external, clang::annotate("air.kernel")]] void d();
+            MAKE(e)
+            [[clang::sycl_external, clang::annotate("air.kernel")]] void f();"#]],
     );
 }
 
