@@ -3,7 +3,8 @@
 //! Every thread is a fiber of the calling worker. A SIMD-group's lanes run until each has ended or waits. If lanes wait at
 //! lane operations, the site that comes first in program order is served with exactly the lanes that wait there as the active
 //! ones, and the SIMD-group goes on; lanes that took the longer way thus catch up before others run ahead, which is how
-//! divergent lanes meet again. Else all live lanes wait at threadgroup barriers, and the next SIMD-group runs. When every live
+//! divergent lanes meet again. Else all live lanes wait at threadgroup barriers or tensor operations, and the next SIMD-group runs. A
+//! tensor operation is served when all threads of its scope wait at it. When every live
 //! thread waits, the barrier opens, whichever barrier it is; threads that have returned are not waited for. So no kernel can
 //! hang here unless a thread loops for ever by itself.
 
@@ -14,6 +15,7 @@ use crate::fiber::{STACK_BYTES, Stack, switch};
 use crate::jit::call::FiberEntry;
 use crate::jit::load::LoadError;
 use crate::lanes::{self, LaneRequest};
+use crate::tensor::request as tensor;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
@@ -21,6 +23,7 @@ enum State {
     Ready,
     AtLaneOperation,
     AtBarrier,
+    AtTensorOperation,
     Done,
 }
 
@@ -29,6 +32,7 @@ struct Thread {
     stack_pointer: Cell<*mut u8>,
     stack: RefCell<Option<Stack>>,
     request: Cell<LaneRequest>,
+    tensor_request: Cell<tensor::Request>,
 }
 
 impl Thread {
@@ -38,6 +42,7 @@ impl Thread {
             stack_pointer: Cell::new(std::ptr::null_mut()),
             stack: RefCell::new(None),
             request: Cell::new(LaneRequest::NONE),
+            tensor_request: Cell::new(tensor::Request::NONE),
         }
     }
 }
@@ -112,6 +117,9 @@ impl Group<'_> {
             for first in (0..self.threads.len()).step_by(SIMD_WIDTH) {
                 self.advance(first, (first + SIMD_WIDTH).min(self.threads.len()))?;
             }
+            if self.serve_tensor_operations()? {
+                continue;
+            }
             let mut waiting = 0;
             for thread in self.threads {
                 match thread.state.get() {
@@ -120,6 +128,11 @@ impl Group<'_> {
                         waiting += 1;
                     }
                     State::Done => {}
+                    State::AtTensorOperation => {
+                        return Err("a tensor operation waits for threads of its scope that wait elsewhere or have \
+                                    returned"
+                            .to_owned());
+                    }
                     State::New | State::Ready | State::AtLaneOperation => {
                         unreachable!("advance left a thread {:?}", thread.state.get())
                     }
@@ -160,6 +173,31 @@ impl Group<'_> {
         unsafe { lanes::serve(&requests) }
     }
 
+    /// Serves every scope whose threads all wait at a tensor operation; returns whether there was one.
+    fn serve_tensor_operations(&self) -> Result<bool, String> {
+        let waits = |thread: &Thread| thread.state.get() == State::AtTensorOperation;
+        let mut served = false;
+        let mut index = 0;
+        while let Some(thread) = self.threads.get(index) {
+            index += 1;
+            if !waits(thread) {
+                continue;
+            }
+            let scope = tensor::scope(index - 1, &thread.tensor_request.get(), self.threads.len())?;
+            let threads = &self.threads[scope.clone()];
+            if !threads.iter().all(waits) {
+                continue;
+            }
+            let requests: Vec<tensor::Request> = threads.iter().map(|thread| thread.tensor_request.get()).collect();
+            // SAFETY: every request was stored by a thread that waits inside `wait_at_tensor_operation`, whose caller vouches
+            // for its pointers; that thread's stack does not move and nobody else runs on this worker.
+            unsafe { tensor::serve(&requests) }?;
+            threads.iter().for_each(|thread| thread.state.set(State::Ready));
+            (served, index) = (true, scope.end);
+        }
+        Ok(served)
+    }
+
     fn resume(&self, index: usize) -> Result<(), LoadError> {
         let thread = &self.threads[index];
         if thread.state.get() == State::New {
@@ -191,13 +229,17 @@ impl Group<'_> {
 
 /// Suspends the running fiber in `state` until the scheduler resumes it.
 fn suspend(state: State, request: LaneRequest) {
+    suspend_with(state, |thread| thread.request.set(request));
+}
+
+fn suspend_with(state: State, ask: impl FnOnce(&Thread)) {
     FIBERS.with(|fibers| {
         let running = fibers.running.get();
         assert!(!running.is_null(), "a thread can wait only inside of a threadgroup");
         // SAFETY: `running` points to the threads of the group that `run` holds, and `current` is the one it resumed.
         let thread = unsafe { &*running.wrapping_add(fibers.current.get()) };
         thread.state.set(state);
-        thread.request.set(request);
+        ask(thread);
         // SAFETY: the scheduler stored its context in `resume` when it switched here, and waits there.
         unsafe { switch(thread.stack_pointer.as_ptr(), fibers.scheduler.get()) };
     });
@@ -214,6 +256,20 @@ pub(crate) fn wait_at_barrier() {
 /// `request.values` points to as many words as [`lanes::serve`] reads and writes for its operation.
 pub(crate) unsafe fn wait_at_lane_operation(request: LaneRequest) {
     suspend(State::AtLaneOperation, request);
+}
+
+/// Waits until the scheduler has served `request`, for all threads of its scope together.
+///
+/// # Safety
+/// As [`tensor::serve`].
+pub(crate) unsafe fn wait_at_tensor_operation(request: tensor::Request) {
+    suspend_with(State::AtTensorOperation, |thread| thread.tensor_request.set(request));
+}
+
+/// The linear index of the running thread in its threadgroup.
+pub(crate) fn current_thread() -> u32 {
+    let index = FIBERS.with(|fibers| fibers.current.get());
+    u32::try_from(index).expect("a threadgroup has at most 1024 threads")
 }
 
 /// The lane of the running thread.

@@ -123,10 +123,7 @@ impl Dispatch<'_> {
         });
         let trapped = take_trap();
         result?;
-        if trapped {
-            return Err("functions call each other more deeply than they are compiled for".to_owned());
-        }
-        Ok(())
+        trapped.map_or(Ok(()), |reason| Err(reason.to_owned()))
     }
 
     fn run_group(&self, context: &GroupContext) -> Result<(), String> {

@@ -6,7 +6,7 @@
 //! correct first, and later the reference for the vectorizing one.
 //!
 //! Unsafe code lives in `jit` (mappings, the jump into generated code), `fiber` and `group` (stacks), `runtime` and `lanes`
-//! (functions that generated code calls), `pool` (shared launches) and `kernel` (the call).
+//! (functions that generated code calls), `tensor` (tensors at addresses that kernels give), `pool` (shared launches) and `kernel` (the call).
 //!
 //! Dependencies: `object` reads ELF, `libc` gives mmap and futex, `thiserror` writes error texts.
 
@@ -26,6 +26,7 @@ mod pipeline;
 mod pool;
 mod runtime;
 mod target;
+mod tensor;
 
 pub use engine::{CodeGenerator, CpuEngine};
 pub use jit::load::LoadError;

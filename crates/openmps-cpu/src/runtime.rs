@@ -29,19 +29,24 @@ pub(crate) extern "C" fn lane_index() -> u32 {
 }
 
 thread_local! {
-    /// Whether a kernel on this thread has called [`trap`].
-    static TRAPPED: Cell<bool> = const { Cell::new(false) };
+    /// Why the launch that runs on this thread has failed, if it has.
+    static TRAPPED: Cell<Option<&'static str>> = const { Cell::new(None) };
 }
 
 /// What the deepest copy of a recursive function calls (`RECURSION_TRAP` of `openmps-air`). The kernel goes on with zero, so
 /// that no frame has to be left; the launch fails when its threadgroups have run.
 pub(crate) extern "C" fn trap() {
-    TRAPPED.set(true);
+    trap_with("functions call each other more deeply than they are compiled for");
 }
 
-/// Whether [`trap`] was called on this thread since the last time that somebody asked.
-pub(crate) fn take_trap() -> bool {
-    TRAPPED.replace(false)
+/// Makes the launch that runs on this thread fail when its threadgroups have run.
+pub(crate) fn trap_with(reason: &'static str) {
+    TRAPPED.set(Some(reason));
+}
+
+/// The reason of the last [`trap_with`] on this thread since the last time that somebody asked.
+pub(crate) fn take_trap() -> Option<&'static str> {
+    TRAPPED.take()
 }
 
 fn low_half(value: f32) -> u16 {

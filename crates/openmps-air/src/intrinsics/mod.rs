@@ -15,6 +15,7 @@ pub mod math;
 pub mod matrix;
 pub mod relational;
 mod table;
+pub mod tensor;
 #[cfg(test)]
 mod tests;
 
@@ -30,6 +31,7 @@ pub use math::MathOperation;
 pub use matrix::MatrixOperation;
 pub use relational::RelationalOperation;
 pub use table::{fingerprint, lookup, row, rows};
+pub use tensor::{TENSOR_PREFIX, TensorOperation};
 
 /// Declares the operations of a family with their names in AIR.
 macro_rules! operations {
@@ -79,6 +81,8 @@ pub enum Operation {
     Matrix(MatrixOperation),
     /// Questions about the execution, function constants, asynchronous copies.
     Execution(ExecutionOperation),
+    /// Metal 4 tensors.
+    Tensor(TensorOperation),
 }
 
 /// One type in a signature.

@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
-use super::{Lift, Resolved, Row, atomic, barrier, convert, execution, integer, lanes, math, matrix, relational};
+use super::{
+    Lift, Resolved, Row, atomic, barrier, convert, execution, integer, lanes, math, matrix, relational, tensor,
+};
 
 struct Table {
     rows: Vec<Row>,
@@ -21,6 +23,7 @@ static TABLE: LazyLock<Table> = LazyLock::new(|| {
         barrier::rows(),
         matrix::rows(),
         execution::rows(),
+        tensor::rows(),
     ];
     let mut rows: Vec<Row> = families.into_iter().flatten().collect();
     let mut by_name = BTreeMap::new();

@@ -117,7 +117,7 @@ pub(super) fn check(function: Function<'_>) -> Result<(), Error> {
         return Ok(());
     }
     let Some(resolved) = intrinsics::lookup(&name) else {
-        let what = if name.starts_with("air.") {
+        let what = if name.starts_with("air.") || name.starts_with(intrinsics::TENSOR_PREFIX) {
             "no such function in AIR as far as this program knows it"
         } else {
             "nothing defines this function; AIR knows air.* and llvm.* only"

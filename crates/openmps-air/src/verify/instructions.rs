@@ -4,6 +4,7 @@ use openmps_llvm::function::{C_CALL, FAST_CALL};
 use openmps_llvm::{Function, Instruction, Module, Opcode, PlainOp, Type, TypeKind};
 
 use crate::error::{Error, Quotation};
+use crate::intrinsics::TensorOperation;
 use crate::limits;
 
 /// Checks every instruction and returns how many there are.
@@ -23,7 +24,7 @@ pub(super) fn check(module: &Module<'_>, function: Function<'_>) -> Result<usize
         if let Some(what) = refusal(module, *instruction) {
             return Err(place(what, *instruction));
         }
-        if instruction.opcode().is(PlainOp::Alloca) {
+        if instruction.opcode().is(PlainOp::Alloca) && !is_tensor_storage(module, *instruction) {
             let size_bytes = alloca_size_bytes(module, *instruction)
                 .ok_or_else(|| place("stack memory of a size that is not constant", *instruction))?;
             alloca_bytes = alloca_bytes.saturating_add(size_bytes);
@@ -121,6 +122,25 @@ fn type_refusal(module: &Module<'_>, ty: Type<'_>) -> Option<&'static str> {
     } else {
         None
     }
+}
+
+/// Whether an alloca is storage of a Metal 4 tensor: bytes, as many as a call says, in a module that asks AIR for such sizes.
+/// The engine knows the size and refuses what is too large.
+fn is_tensor_storage(module: &Module<'_>, alloca: Instruction<'_>) -> bool {
+    let has_sizes = || {
+        use TensorOperation as Op;
+        let sizes = [Op::DescriptorSize, Op::DataSize, Op::ConvolutionDataSize];
+        sizes.into_iter().any(|size| module.function(size.name()).is_some())
+    };
+    let is_byte = alloca.allocated_type().is_some_and(|ty| ty.int_bits() == Some(8));
+    // The call's result, or the result of the shorter one widened.
+    let count = alloca.operand(0).as_instruction();
+    let source = match count.map(|count| (count, count.opcode())) {
+        Some((count, Opcode::Cast(_))) => count.operand(0).as_instruction(),
+        Some((count, Opcode::Plain(_) | Opcode::Binary(_))) => Some(count),
+        None => None,
+    };
+    is_byte && source.is_some_and(|source| source.opcode().is(PlainOp::Call)) && has_sizes()
 }
 
 /// The bytes of an alloca; `None` where the number of elements is not constant.

@@ -244,6 +244,56 @@ fn functions_that_air_never_has() {
 }
 
 #[test]
+fn storage_of_tensors_has_a_size_that_a_call_computes() {
+    let text = |ty: &str, count: &str| {
+        format!(
+            "declare i16 @air.get_descriptor_size_tensor(i16, i16)
+             define void @f(i64 %n) {{
+               %s = call i16 @air.get_descriptor_size_tensor(i16 2, i16 4)
+               %w = zext i16 %s to i64
+               %x = alloca {ty}, {count}, align 8
+               ret void
+             }}"
+        )
+    };
+    verify(&bitcode(&text("i8", "i64 %w"))).unwrap();
+    check(
+        &text("i64", "i64 %w"),
+        expect![[r#"
+            function 'f': stack memory of a size that is not constant in '%x = alloca i64, i64 %w, align 8'
+        "#]],
+    );
+    check(
+        &text("i8", "i64 %n"),
+        expect![[r#"
+            function 'f': stack memory of a size that is not constant in '%x = alloca i8, i64 %n, align 8'
+        "#]],
+    );
+    check(
+        "declare i64 @g()\ndefine void @f() {\n %n = call i64 @g()\n %x = alloca i8, i64 %n\n ret void\n}",
+        expect![[r#"
+            declaration 'g': nothing defines this function; AIR knows air.* and llvm.* only
+        "#]],
+    );
+}
+
+#[test]
+fn entry_points_of_tensor_operations_are_those_of_the_table() {
+    check(
+        "declare void @__tensorops_impl_matmul2d_op_run_cooperative_f64_f64_f64(ptr, ptr, ptr, ptr, i32)",
+        expect![[r#"
+            declaration '__tensorops_impl_matmul2d_op_run_cooperative_f64_f64_f64': no such function in AIR as far as this program knows it
+        "#]],
+    );
+    check(
+        "declare void @__tensorops_impl_matmul2d_op_run_cooperative_f32_f32_f32(ptr, ptr)",
+        expect![[r#"
+            declaration '__tensorops_impl_matmul2d_op_run_cooperative_f32_f32_f32': has type void (ptr, ptr), expected void (ptr, ptr, ptr, ptr, i32)
+        "#]],
+    );
+}
+
+#[test]
 fn sizes() {
     check_body(
         "%x = load [20000 x i32], ptr %p",

@@ -3,6 +3,7 @@
 use std::ffi::{c_int, c_void};
 
 use crate::runtime;
+use crate::tensor::entry as tensor;
 
 unsafe extern "C" {
     fn memcpy(to: *mut c_void, from: *const c_void, size: usize) -> *mut c_void;
@@ -44,6 +45,14 @@ pub(crate) fn resolve(name: &str) -> Option<usize> {
         "openmps_barrier" => runtime::barrier as *const () as usize,
         "openmps_lane" => runtime::lane as *const () as usize,
         "openmps_lane_index" => runtime::lane_index as *const () as usize,
+        "openmps_tensor_initialize" => tensor::initialize as *const () as usize,
+        "openmps_tensor_slice" => tensor::slice as *const () as usize,
+        "openmps_tensor_extent" => tensor::extent as *const () as usize,
+        "openmps_tensor_operate" => tensor::operate as *const () as usize,
+        "openmps_matmul_coordinate" => tensor::matmul_coordinate as *const () as usize,
+        "openmps_matmul_move" => tensor::matmul_move as *const () as usize,
+        "openmps_convolution_element_count" => tensor::convolution_element_count as *const () as usize,
+        "openmps_convolution_coordinate" => tensor::convolution_coordinate as *const () as usize,
         "openmps_trap" => runtime::trap as *const () as usize,
         "memcpy" => memcpy as *const () as usize,
         "memmove" => memmove as *const () as usize,

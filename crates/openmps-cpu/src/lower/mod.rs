@@ -1,4 +1,4 @@
-//! Gives every `air.*` function that a kernel calls a body, which is then inlined: one file for each family.
+//! Gives every `air.*` and `__tensorops_impl_*` function that a kernel calls a body, which is then inlined: one file for each family.
 //!
 //! A family looks at the name and either writes the body or leaves the name to the next family; a name that no family knows is
 //! an error that names it. Guarantees: after linking and inlining, the module calls only LLVM's intrinsics, libm and the
@@ -13,6 +13,7 @@ mod math;
 mod matrix;
 pub(crate) mod order;
 mod simd;
+mod tensor;
 pub(crate) mod text;
 
 use openmps_engine::EngineError;
@@ -20,7 +21,9 @@ use openmps_llvm::Function;
 
 use text::{Body, Ty, Value};
 
-/// An AIR function as a kernel declares it.
+use crate::tensor::layout::Fragments;
+
+/// A function of AIR or of MetalPerformancePrimitives as a kernel declares it.
 pub(crate) struct Declaration {
     /// The full name, `air.fmax.f32`.
     name: String,
@@ -28,6 +31,8 @@ pub(crate) struct Declaration {
     result: Option<Ty>,
     /// Parameter types.
     parameters: Vec<Ty>,
+    /// Where the kernel takes the elements of cooperative tensors to be.
+    fragments: Fragments,
 }
 
 /// A result: what a family made of a declaration.
@@ -58,12 +63,12 @@ declare i32 @ilogbf(float) nounwind willreturn memory(none)
 ";
 
 impl Declaration {
-    fn of(function: Function<'_>) -> Option<Self> {
+    fn of(function: Function<'_>, fragments: Fragments) -> Option<Self> {
         let ty = function.value_type();
         let result = ty.result()?;
         let result = if result.is_void() { None } else { Some(Ty::parse(&result.to_string())?) };
         let parameters = ty.parameters().iter().map(|ty| Ty::parse(&ty.to_string())).collect::<Option<Vec<_>>>()?;
-        Some(Self { name: function.name(), result, parameters })
+        Some(Self { name: function.name(), result, parameters, fragments })
     }
 
     /// Parameter `index` as a value.
@@ -91,19 +96,20 @@ impl Declaration {
     }
 }
 
-/// Writes the bodies of `functions`, which are declarations named `air.*`.
+/// Writes the bodies of `functions`, which are declarations of functions that the table has.
 ///
 /// # Errors
 /// [`EngineError::Unsupported`] for a function that no family knows, or knows with other types.
 pub(crate) fn definitions(kernel: &str, functions: &[Function<'_>]) -> Result<Definitions, EngineError> {
-    let mut text = RUNTIME.to_owned();
+    let mut text = format!("{RUNTIME}{}", tensor::RUNTIME);
+    let fragments = Fragments::of_kernel(kernel);
     let mut needs_fibers = false;
     for function in functions {
         let unsupported = || {
             let (name, ty) = (function.name(), function.value_type());
             EngineError::Unsupported(format!("kernel '{kernel}': {name} of type {ty} has no lowering"))
         };
-        let declaration = Declaration::of(*function).ok_or_else(unsupported)?;
+        let declaration = Declaration::of(*function, fragments).ok_or_else(unsupported)?;
         let (body, lowered) = lower(&declaration).ok_or_else(unsupported)?;
         let result = match &lowered {
             Lowered::Value(value) => Some(&value.ty),
@@ -114,7 +120,8 @@ pub(crate) fn definitions(kernel: &str, functions: &[Function<'_>]) -> Result<De
         }
         needs_fibers |= simd::is_lane_operation(&declaration)
             || barrier::is_barrier(&declaration)
-            || execution::asks_for_lane(&declaration);
+            || execution::asks_for_lane(&declaration)
+            || tensor::needs_threads(&declaration);
         text.push_str(&declaration.definition(body, &lowered));
     }
     Ok(Definitions { text, needs_fibers })
@@ -131,6 +138,7 @@ fn lower(declaration: &Declaration) -> Option<(Body, Lowered)> {
         simd::lower,
         matrix::lower,
         execution::lower,
+        tensor::lower,
     ];
     families.iter().find_map(|family| {
         let mut body = Body::default();

@@ -39,7 +39,12 @@ fn ty(slot: Slot, lanes: u32) -> Option<Ty> {
 
 fn declaration(row: &Row, signature: &Signature, lanes: u32) -> Declaration {
     let parameters = signature.operands.iter().filter_map(|slot| ty(*slot, lanes)).collect();
-    Declaration { name: row.name.clone(), result: ty(signature.result, lanes), parameters }
+    Declaration {
+        name: row.name.clone(),
+        result: ty(signature.result, lanes),
+        parameters,
+        fragments: Fragments::Apple10,
+    }
 }
 
 #[test]
@@ -65,7 +70,7 @@ fn every_row_has_a_valid_body() {
                 Lowered::Void => None,
             };
             assert_eq!(result, declaration.result.as_ref(), "{}", row.name);
-            let text = format!("{RUNTIME}{}", declaration.definition(body, &lowered));
+            let text = format!("{RUNTIME}{}{}", tensor::RUNTIME, declaration.definition(body, &lowered));
             let module = context.parse_ir(&text).unwrap_or_else(|error| panic!("{error} in\n{text}"));
             module.verify().unwrap_or_else(|error| panic!("{error} in\n{text}"));
         }

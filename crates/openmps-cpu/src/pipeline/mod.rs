@@ -9,8 +9,10 @@ mod facts;
 mod isolate;
 mod observe;
 mod sites;
+mod stack;
 mod threadgroup;
 
+use openmps_air::intrinsics::TENSOR_PREFIX;
 use openmps_engine::{EngineError, EngineOptions, KernelSignature, VerifiedAir};
 use openmps_llvm::{CodeGenLevel, Context, Function, Module, PassOptions, TargetMachine};
 
@@ -62,8 +64,10 @@ fn build(
     observer.after("inline", module)?;
     sites::run(module);
     let threadgroup_bytes = threadgroup::run(module, signature)?;
-    let facts = facts::before_optimizing(module, mode, flat && threadgroup_bytes == 0, threadgroup_bytes)?;
     observer.after("threadgroup", module)?;
+    stack::run(module, machine, signature)?;
+    let facts = facts::before_optimizing(module, mode, flat && threadgroup_bytes == 0, threadgroup_bytes)?;
+    observer.after("stack", module)?;
     module.verify().map_err(internal)?;
     optimize(module, machine)?;
     observer.after("optimize", module)?;
@@ -90,14 +94,14 @@ fn check_calls(module: &Module<'_>, signature: &KernelSignature) -> Result<(), E
     }
 }
 
-/// Links bodies of all called `air.*` functions into the module.
+/// Links bodies of all called functions of AIR and MetalPerformancePrimitives into the module.
 fn lower_intrinsics(
     module: &mut Module<'_>,
     machine: &TargetMachine,
     signature: &KernelSignature,
 ) -> Result<Mode, EngineError> {
     let definitions = {
-        let is_air = |name: &str| name.starts_with("air.");
+        let is_air = |name: &str| name.starts_with("air.") || name.starts_with(TENSOR_PREFIX);
         let called: Vec<_> = module
             .functions()
             .into_iter()

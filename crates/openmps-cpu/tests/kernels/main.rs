@@ -12,3 +12,4 @@ mod floats;
 mod harness;
 mod lanes;
 mod table;
+mod tensors;
