@@ -23,6 +23,8 @@ usage: ./dev <command>
   bench [NAME]   the benchmarks (alloc, op_overhead, training, shader, memory); all without NAME
   conformance msl [PACKAGE...]
                  how much public Metal source compiles; downloads it first
+  accuracy [POINTS [SEED]]
+                 errors of Metal's math functions in ulps: the page docs/accuracy.md, on standard output
   tidy           the rules of the house that a machine can check
   bless          rewrite snapshot files and texts from what the code prints now, then read the diff
   book           the book (docs/), needs mdbook
@@ -53,6 +55,10 @@ fn run() -> Result<()> {
         ("build", []) => artifacts::build(&workspace),
         ("bench", names) => bench(&workspace, names),
         ("conformance", arguments) => conformance::run(&workspace, arguments),
+        ("accuracy", numbers) => {
+            let example = ["run", "--quiet", "--release", "--package", "openmps-suite", "--example", "accuracy", "--"];
+            command("cargo").args(example).args(numbers).run(&workspace)
+        }
         ("tidy", []) => tidy::run(&workspace),
         ("bless", []) => {
             let tests = command("cargo").args(["nextest", "run", "--workspace"]);

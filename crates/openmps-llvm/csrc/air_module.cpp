@@ -318,6 +318,17 @@ void drop_dead(Module &module) {
   }
 }
 
+// Fast math as Metal's relaxed mode has it. Kernels compare with `-INFINITY` and test for NaN, and under a promise that there are
+// none such a comparison is a constant. `float_control(precise, off)` makes the promise; the compile option does not.
+void keep_nan_and_infinity(Module &module) {
+  for (Function &function : module)
+    for (Instruction &instruction : instructions(function))
+      if (isa<FPMathOperator>(instruction)) {
+        instruction.setHasNoNaNs(false);
+        instruction.setHasNoInfs(false);
+      }
+}
+
 // What C++ has and Metal has not, and clang does not reject while it compiles for a device. Null if there is none.
 const char *find_unsupported(const Module &module) {
   if (module.getFunction("__cxa_throw") || module.getFunction("__cxa_allocate_exception"))
@@ -338,6 +349,7 @@ const char *find_unsupported(const Module &module) {
 bool build_air(Module &module, const std::vector<Kernel> &kernels, const std::vector<Function *> &functions,
                const OpenmpsClangRequest &request, std::string &message) {
   drop_annotations(module);
+  keep_nan_and_infinity(module);
   privatize(module);
   define_specialization(module);
   std::vector<Function *> entries;

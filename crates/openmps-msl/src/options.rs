@@ -11,7 +11,7 @@ use crate::limits::ERROR_COUNT_MAX;
 const DATA_LAYOUT: &str = "e-p:64:64:64-i1:8:8-i8:8:8-i16:16:16-i32:32:32-i64:64:64-f32:32:32-f64:64:64-v16:16:16-v24:32:32-v32:32:32-v48:64:64-v64:64:64-v96:128:128-v128:128:128-v192:256:256-v256:256:256-v512:512:512-v1024:1024:1024-n8:16:32";
 
 /// Arguments that never change, each with its reason.
-const FIXED_ARGUMENTS: [&str; 38] = [
+const FIXED_ARGUMENTS: [&str; 39] = [
     // Raw vector arguments of `air.*` functions keep AIR's signatures, and vectors AIR's alignments.
     "-triple",
     "spir64",
@@ -27,6 +27,8 @@ const FIXED_ARGUMENTS: [&str; 38] = [
     // Out-of-range conversions saturate and NaN gives 0, as `air.convert` does.
     "-fno-strict-float-cast-overflow",
     "-cl-single-precision-constant",
+    // Math modes of pragmas are `float_control`, which clang knows for targets with exact floating-point environments only.
+    "-fexperimental-strict-floating-point",
     // Clean IR without `optnone`; optimizing is the engine's job.
     "-O2",
     "-disable-llvm-passes",

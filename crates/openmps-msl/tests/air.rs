@@ -3,6 +3,7 @@
 mod common;
 
 use expect_test::{Expect, expect};
+use openmps_engine::{CompileOptions, MathMode, SourceCompiler as _};
 use openmps_llvm::Context;
 
 /// The module without what is the same in all of them.
@@ -155,5 +156,121 @@ fn constants_need_no_constructor() {
             !10 = !{!"air.compile.denorms_disable"}
             !11 = !{!"air.compile.fast_math_disable"}
             !12 = !{!"openmps"}"#]],
+    );
+}
+
+/// The instructions and calls on floats in kernel `k` of `source`, in order.
+fn float_code(source: &str, math_mode: MathMode) -> String {
+    let options = CompileOptions { math_mode, ..CompileOptions::default() };
+    let compiled = common::compiler().compile_source(source, &options).expect("the source is right");
+    let context = Context::new();
+    let module = context.parse_bitcode(compiled.air.bitcode()).expect("verified AIR parses");
+    let words = ["fadd", "fsub", "fmul", "fdiv", "fneg", "fcmp", "call"];
+    let is_float = |line: &&str| words.iter().any(|word| line.contains(&format!(" {word} ")));
+    let text = module.to_string();
+    let code = text.lines().filter(is_float).map(|line| line.split(" = ").last().unwrap_or(line).trim());
+    // Behind the operation only operands differ; flags of calls mean nothing for functions that are no intrinsics of LLVM.
+    let operation = |line: &str| {
+        let start = line.split(['%', '(']).next().unwrap_or(line).trim_end();
+        start.split_once("@air.").map_or_else(|| start.to_owned(), |(_, name)| format!("call @air.{name}"))
+    };
+    code.map(operation).collect::<Vec<_>>().join("\n")
+}
+
+/// `k` with `body` at its start, and a multiplication with an addition, a division, a comparison and a function.
+fn with_pragma(file: &str, body: &str) -> String {
+    format!(
+        "{file}\nkernel void k(device float* x) {{\n{body}\n  float a = x[0], b = x[1], c = x[2];\n  \
+         float p = a * b + c;\n  float q = a / b;\n  x[0] = p; x[1] = q;\n  x[2] = q == -INFINITY ? p : metal::exp(c);\n}}"
+    )
+}
+
+#[test]
+fn math_modes_allow_what_they_say() {
+    let plain = with_pragma("", "");
+    expect![[r"
+        call float @llvm.fmuladd.f32
+        fdiv float
+        fcmp oeq float
+        call @air.exp.f32"]]
+    .assert_eq(&float_code(&plain, MathMode::Safe));
+    // No promise that there are no NaNs and infinities: the comparison would be a constant.
+    expect![[r"
+        fmul reassoc nsz arcp contract afn float
+        fadd reassoc nsz arcp contract afn float
+        fdiv reassoc nsz arcp contract afn float
+        fcmp reassoc nsz arcp contract afn oeq float
+        call @air.fast_exp.f32"]]
+    .assert_eq(&float_code(&plain, MathMode::Fast));
+}
+
+#[test]
+fn pragmas_change_the_mode_and_not_the_functions() {
+    let safe = "#pragma METAL fp math_mode(safe)";
+    let in_fast = float_code(&with_pragma("", safe), MathMode::Fast);
+    expect![[r"
+        call float @llvm.fmuladd.f32
+        fdiv float
+        fcmp oeq float
+        call @air.fast_exp.f32"]]
+    .assert_eq(&in_fast);
+    assert_eq!(in_fast, float_code(&with_pragma(safe, ""), MathMode::Fast), "at the top of the file");
+    for mode in ["relaxed", "fast"] {
+        let pragma = format!("#pragma METAL fp math_mode({mode})");
+        let in_safe = float_code(&with_pragma("", &pragma), MathMode::Safe);
+        expect![[r"
+            fmul reassoc nsz arcp contract afn float
+            fadd reassoc nsz arcp contract afn float
+            fdiv reassoc nsz arcp contract afn float
+            fcmp reassoc nsz arcp contract afn oeq float
+            call @air.exp.f32"]]
+        .assert_eq(&in_safe);
+        assert_eq!(in_safe, float_code(&with_pragma(&pragma, ""), MathMode::Safe), "at the top of the file");
+    }
+}
+
+#[test]
+fn pragmas_of_contraction() {
+    let code = |pragma: &str, mode| float_code(&with_pragma("", pragma), mode);
+    assert!(code("#pragma METAL fp contract(off)", MathMode::Safe).starts_with("fmul float\nfadd float\n"));
+    let fast = code("#pragma METAL fp contract(fast)", MathMode::Safe);
+    assert!(fast.starts_with("fmul contract float\nfadd contract float\n"), "{fast}");
+    let off = code("#pragma METAL fp contract(off)", MathMode::Fast);
+    assert!(off.starts_with("fmul reassoc nsz arcp afn float\nfadd reassoc nsz arcp afn float\n"), "{off}");
+    assert_eq!(code("#pragma METAL fp contract(on)", MathMode::Safe), code("", MathMode::Safe));
+}
+
+#[test]
+fn a_pragma_in_a_block_ends_with_it() {
+    let source = "kernel void k(device float* x) {
+      { 
+        #pragma METAL fp math_mode(fast)
+        x[0] = x[0] / x[1];
+      }
+      x[1] = x[1] / x[2];
+    }";
+    expect![[r"
+        fdiv reassoc nsz arcp contract afn float
+        fdiv float"]]
+    .assert_eq(&float_code(source, MathMode::Safe));
+}
+
+#[test]
+fn namespaces_choose_functions_in_either_mode() {
+    let source = "kernel void k(device float* x) {
+      x[0] = metal::fast::sin(x[0]); x[1] = metal::precise::sin(x[1]); x[2] = metal::sin(x[2]);
+      x[3] = metal::fmax(x[3], x[4]); x[5] = float(metal::sin(half(x[5])));
+    }";
+    let functions = |mode| {
+        let code = float_code(source, mode);
+        code.lines().filter_map(|line| line.split_once('@')).map(|(_, name)| name.to_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!(
+        functions(MathMode::Safe),
+        ["air.fast_sin.f32", "air.sin.f32", "air.sin.f32", "air.fmax.f32", "air.sin.f16"]
+    );
+    assert_eq!(
+        functions(MathMode::Fast),
+        ["air.fast_sin.f32", "air.sin.f32", "air.fast_sin.f32", "air.fast_fmax.f32", "air.sin.f16"]
     );
 }

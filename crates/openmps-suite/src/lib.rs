@@ -1,7 +1,10 @@
 //! Development only: what the tests of several crates share.
 //!
-//! So far [`fuzzing`]: the bodies of the fuzz targets, which `fuzz/` runs under libFuzzer and this crate's tests run over the
-//! seeds and random mutations of them. Nothing here is part of the product.
+//! [`fuzzing`]: the bodies of the fuzz targets, which `fuzz/` runs under libFuzzer and this crate's tests run over the seeds and
+//! random mutations of them. [`machine`]: Metal source text compiled and run in this process. [`accuracy`]: the errors of the
+//! math functions. Nothing here is part of the product.
 #![forbid(unsafe_code)]
 
+pub mod accuracy;
 pub mod fuzzing;
+pub mod machine;

@@ -70,7 +70,7 @@ operations! {
         /// The neighbour of x in the direction of y.
         Nextafter = "nextafter",
         Pow = "pow",
-        /// Like pow by exp2(y · log2(x)): NaN for negative x, and for 0⁰, ∞⁰ and 1^∞ (OpenCL C 7.5.1).
+        /// Like pow by exp2(y · log2(x)): NaN for negative x, where an operand is, and for 0⁰, ∞⁰ and 1^∞ (OpenCL C 7.5.1).
         Powr = "powr",
         /// 0 where x < edge (the first operand), else 1.
         Step = "step",
@@ -249,7 +249,7 @@ fn fdim(x: f64, y: f64) -> f64 {
 
 fn powr(x: f64, y: f64) -> f64 {
     let undefined = (x == 0.0 || x.is_infinite()) && y == 0.0 || x == 1.0 && y.is_infinite();
-    if x < 0.0 || y.is_nan() || undefined { f64::NAN } else { x.abs().powf(y) }
+    if x < 0.0 || x.is_nan() || y.is_nan() || undefined { f64::NAN } else { x.abs().powf(y) }
 }
 
 /// The quarter turn nearest to `x` half turns, and the angle from there in radians. `x` is finite and not negative.

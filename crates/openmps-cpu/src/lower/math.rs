@@ -39,6 +39,15 @@ fn widen(body: &mut Body, x: &Value) -> Value {
     body.cast("fpext", x, &wide)
 }
 
+/// Zero instead of a subnormal float, for the C library's functions that take operands apart as integers: they scale subnormal
+/// ones up by a multiplication, which gives zero while subnormals count as zero (denorms_disable), and go on with that.
+fn flush(body: &mut Body, x: &Value) -> Value {
+    // True of subnormals too, for the same reason.
+    let is_zero = body.compare("fcmp oeq", x, &Value::float(&x.ty, 0.0));
+    let zero = body.intrinsic("llvm.copysign", &[&Value::float(&x.ty, 0.0), x]);
+    body.select(&is_zero, &zero, x)
+}
+
 /// Back to the type, rounded once.
 fn narrow(body: &mut Body, x: &Value, ty: &Ty) -> Value {
     body.cast("fptrunc", x, ty)
@@ -89,8 +98,9 @@ fn unary(body: &mut Body, operation: &str, x: &Value) -> Option<Value> {
         "fract" => return Some(fract(body, &wide, &ty)),
         "ilogb" => {
             let int = ty.with("i32");
+            let flushed = flush(body, &wide);
             return Some(body.per_lane(&int, |body, lane| {
-                let x = body.extract(&wide, lane);
+                let x = body.extract(&flushed, lane);
                 body.call(&Ty::scalar("i32"), "ilogbf", &[&x])
             }));
         }
@@ -106,6 +116,10 @@ fn unary(body: &mut Body, operation: &str, x: &Value) -> Option<Value> {
             let (zero, one) = (Value::float(&wide.ty, 0.0), Value::float(&wide.ty, 1.0));
             let low = body.intrinsic("llvm.maxnum", &[&wide, &zero]);
             body.intrinsic("llvm.minnum", &[&low, &one])
+        }
+        "log" | "log2" | "log10" => {
+            let wide = flush(body, &wide);
+            body.intrinsic(unary_intrinsic(operation)?, &[&wide])
         }
         _ => body.intrinsic(unary_intrinsic(operation)?, &[&wide]),
     };
@@ -215,7 +229,10 @@ fn binary(body: &mut Body, operation: &str, x: &Value, y: &Value) -> Option<Valu
     }
     let b = widen(body, y);
     let result = match operation {
-        "atan2" => body.intrinsic("llvm.atan2", &[&a, &b]),
+        "atan2" => {
+            let (a, b) = (flush(body, &a), flush(body, &b));
+            body.intrinsic("llvm.atan2", &[&a, &b])
+        }
         "divide" => body.binary("fdiv", &a, &b),
         "step" => {
             // step(edge, x) is 0 where x < edge, else 1.
@@ -230,23 +247,23 @@ fn binary(body: &mut Body, operation: &str, x: &Value, y: &Value) -> Option<Valu
         "fmax" => body.intrinsic("llvm.maxnum", &[&a, &b]),
         "fmin" => body.intrinsic("llvm.minnum", &[&a, &b]),
         "fmod" => body.binary("frem", &a, &b),
-        "pow" => body.intrinsic("llvm.pow", &[&a, &b]),
-        "powr" => powr(body, &a, &b),
+        "pow" | "powr" => {
+            let (a, b) = (flush(body, &a), flush(body, &b));
+            if operation == "pow" { body.intrinsic("llvm.pow", &[&a, &b]) } else { powr(body, &a, &b) }
+        }
         _ => return None,
     };
     Some(narrow(body, &result, &ty))
 }
 
-/// pow for x from 0 up; NaN where exp2(y · log2(x)) is one: x below 0, 0⁰, ∞⁰, 1^∞.
+/// pow for x from 0 up; NaN where exp2(y · log2(x)) is one: x or y NaN, x below 0, 0⁰, ∞⁰, 1^∞.
 fn powr(body: &mut Body, x: &Value, y: &Value) -> Value {
     let logarithm = body.intrinsic("llvm.log2", &[x]);
     let exponent = body.binary("fmul", y, &logarithm);
     let magnitude = body.intrinsic("llvm.fabs", &[x]);
     let power = body.intrinsic("llvm.pow", &[&magnitude, y]);
     let has_no_exponent = body.compare("fcmp uno", &exponent, &exponent);
-    let is_number = body.compare("fcmp ord", x, x);
-    let is_undefined = body.binary("and", &has_no_exponent, &is_number);
-    body.select(&is_undefined, &exponent, &power)
+    body.select(&has_no_exponent, &exponent, &power)
 }
 
 /// One step on the bit pattern, in integers so that subnormals are not flushed.
@@ -293,7 +310,8 @@ fn ternary(body: &mut Body, operation: &str, x: &Value, y: &Value, z: &Value) ->
     let ty = x.ty.clone();
     let (a, b, c) = (widen(body, x), widen(body, y), widen(body, z));
     let result = match operation {
-        "fma" => body.intrinsic("llvm.fma", &[&a, &b, &c]),
+        "fma" if ty.scalar == "float" => body.intrinsic("llvm.fma", &[&a, &b, &c]),
+        "fma" => fma_to_odd(body, &a, &b, &c),
         "clamp" => {
             let low = body.intrinsic("llvm.maxnum", &[&a, &b]);
             body.intrinsic("llvm.minnum", &[&low, &c])
@@ -319,6 +337,33 @@ fn ternary(body: &mut Body, operation: &str, x: &Value, y: &Value, z: &Value) ->
     Some(narrow(body, &result, &ty))
 }
 
+/// a · b + c in float for operands of 16 bits, rounded to odd, so that rounding it once more to their type is like rounding the
+/// exact value once (Boldo and Melquiond 2008). The product of two such operands is exact in float.
+fn fma_to_odd(body: &mut Body, a: &Value, b: &Value, c: &Value) -> Value {
+    let product = body.binary("fmul", a, b);
+    let sum = body.binary("fadd", &product, c);
+    // Knuth's two-sum: sum + error is exactly product + c.
+    let shadow = body.binary("fsub", &sum, &product);
+    let rest = body.binary("fsub", &sum, &shadow);
+    let (rest, other) = (body.binary("fsub", &product, &rest), body.binary("fsub", c, &shadow));
+    let error = body.binary("fadd", &rest, &other);
+    let int = sum.ty.as_int();
+    let (bits, error_bits) = (body.cast("bitcast", &sum, &int), body.cast("bitcast", &error, &int));
+    // An even sum moves to its odd neighbour on the error's side: away from zero where the signs agree.
+    let signs = body.binary("xor", &bits, &error_bits);
+    let (zero, one) = (Value::int(&int, 0), Value::int(&int, 1));
+    let is_toward_zero = body.compare("icmp slt", &signs, &zero);
+    let step = body.select(&is_toward_zero, &Value::int(&int, -1), &one);
+    let stepped = body.binary("add", &bits, &step);
+    let lowest = body.binary("and", &bits, &one);
+    let is_even = body.compare("icmp eq", &lowest, &zero);
+    // Unequal and ordered: neither exact nor, from infinities, without an error.
+    let is_inexact = body.compare("fcmp one", &error, &Value::float(&error.ty, 0.0));
+    let moves = body.binary("and", &is_even, &is_inexact);
+    let odd = body.select(&moves, &stepped, &bits);
+    body.cast("bitcast", &odd, &sum.ty)
+}
+
 /// Functions that return one result and store another.
 fn with_pointer(body: &mut Body, operation: &str, x: &Value, pointer: &Value) -> Option<Value> {
     let ty = x.ty.clone();
@@ -336,6 +381,7 @@ fn with_pointer(body: &mut Body, operation: &str, x: &Value, pointer: &Value) ->
             (body.intrinsic("llvm.copysign", &[&rest, &wide]), narrow(body, &whole, &ty))
         }
         "frexp" => {
+            let wide = flush(body, &wide);
             // LLVM's vector form is not known to every code generator.
             let pairs: Vec<(Value, Value)> = (0..ty.lanes)
                 .map(|lane| {

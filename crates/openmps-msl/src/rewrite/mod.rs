@@ -66,14 +66,18 @@ pub fn rewrite(source: &str) -> Rewritten {
 }
 
 /// `#pragma METAL fp …` has a counterpart in clang; any other is commented out.
+///
+/// Math modes are those of the compile option (MSL 1.6.3): safe allows contraction within a statement, relaxed and fast allow
+/// it everywhere, and reassociation, reciprocals and the other sign of a zero. They do not choose functions.
 fn metal_pragma(line: &Stream<'_>, walker: &mut Walker<'_>) {
     let texts: Vec<&str> = line.iter().map(|word| word.text).collect();
     let metal = &line[2];
+    let from_metal = metal.start..line[line.len() - 1].end;
     match texts[3..] {
-        ["fp", "contract", "(", _, ")"] => walker.edits.replace(metal.start..metal.end, "clang"),
-        ["fp", "math_mode", "(", "safe", ")"] => {
-            let end = line[line.len() - 1].end;
-            walker.edits.replace(metal.start..end, "clang fp reassociate(off) contract(off)");
+        ["fp", "contract", "(", "off" | "on" | "fast", ")"] => walker.edits.replace(metal.start..metal.end, "clang"),
+        ["fp", "math_mode", "(", "safe", ")"] => walker.edits.replace(from_metal, "float_control(precise, on)"),
+        ["fp", "math_mode", "(", "relaxed" | "fast", ")"] => {
+            walker.edits.replace(from_metal, "float_control(precise, off)");
         }
         _ => walker.edits.insert_before(line[0].start, "//"),
     }

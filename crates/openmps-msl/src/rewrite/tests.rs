@@ -185,10 +185,12 @@ fn rule_11_casts() {
 #[test]
 fn pragmas_of_metal() {
     check(
-        "#pragma METAL fp contract(off)\n#pragma METAL fp math_mode(safe)\n#pragma METAL internals : enable\n#pragma unroll\n",
+        "#pragma METAL fp contract(off)\n#pragma METAL fp math_mode(safe)\n#pragma METAL fp math_mode(fast)\n#pragma METAL fp math_mode(odd)\n#pragma METAL internals : enable\n#pragma unroll\n",
         expect![[r#"
             #pragma clang fp contract(off)
-            #pragma clang fp reassociate(off) contract(off)
+            #pragma float_control(precise, on)
+            #pragma float_control(precise, off)
+            //#pragma METAL fp math_mode(odd)
             //#pragma METAL internals : enable
             #pragma unroll
         "#]],
