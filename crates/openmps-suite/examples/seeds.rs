@@ -15,6 +15,7 @@ use openmps_engine::{
 };
 use openmps_llvm::Context;
 use openmps_msl::{DriverConfig, MslCompiler};
+use openmps_suite::fuzzing::metallib;
 use openmps_suite::fuzzing::replay::folder;
 
 type Outcome<T> = Result<T, Box<dyn Error>>;
@@ -38,6 +39,9 @@ fn main() -> Outcome<()> {
     }
     for (name, environment) in ENVIRONMENTS {
         write("settings", name, environment.as_bytes())?;
+    }
+    for (name, library) in metallib::seeds() {
+        write("metallib", name, &library)?;
     }
     let scratch = Path::new(env!("CARGO_MANIFEST_DIR"));
     let compiler = MslCompiler::new(DriverConfig {

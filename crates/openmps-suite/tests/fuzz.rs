@@ -46,6 +46,11 @@ fn allocator() {
 }
 
 #[test]
+fn metallib() {
+    check("metallib", 100_000);
+}
+
+#[test]
 fn msl_rewrite() {
     check("msl_rewrite", 20_000);
 }

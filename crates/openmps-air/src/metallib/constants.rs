@@ -1,73 +1,34 @@
 //! Function constants as the public metadata lists them (tag CNST).
 
-/// A type in Metal's enumeration of data types (`MTLDataType`).
+use std::fmt;
+
+use openmps_engine::ConstantType;
+
+/// A type in Metal's enumeration of data types (`MTLDataType`), which has more than function constants can have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct DataType(pub u8);
 
 impl DataType {
-    /// `float`.
-    pub const FLOAT: Self = Self(3);
-    /// `half`.
-    pub const HALF: Self = Self(16);
-    /// `int`.
-    pub const INT: Self = Self(29);
-    /// `uint`.
-    pub const UINT: Self = Self(33);
-    /// `short`.
-    pub const SHORT: Self = Self(37);
-    /// `ushort`.
-    pub const USHORT: Self = Self(41);
-    /// `char`.
-    pub const CHAR: Self = Self(45);
-    /// `uchar`.
-    pub const UCHAR: Self = Self(49);
-    /// `bool`.
-    pub const BOOL: Self = Self(53);
-    /// `long`.
-    pub const LONG: Self = Self(81);
-    /// `ulong`.
-    pub const ULONG: Self = Self(85);
-    /// `bfloat`.
-    pub const BFLOAT: Self = Self(121);
-
-    /// Scalars with the number of their first vector type behind them; vectors of 2, 3 and 4 follow their scalar.
-    const SCALARS: [(Self, &'static str); 12] = [
-        (Self::FLOAT, "float"),
-        (Self::HALF, "half"),
-        (Self::INT, "int"),
-        (Self::UINT, "uint"),
-        (Self::SHORT, "short"),
-        (Self::USHORT, "ushort"),
-        (Self::CHAR, "char"),
-        (Self::UCHAR, "uchar"),
-        (Self::BOOL, "bool"),
-        (Self::LONG, "long"),
-        (Self::ULONG, "ulong"),
-        (Self::BFLOAT, "bfloat"),
-    ];
-
-    /// The scalar's data type and the number of lanes (1 to 4), for types that function constants can have.
+    /// The type, if it is one that function constants can have.
     #[must_use]
-    pub fn scalar_and_lanes(self) -> Option<(Self, u8)> {
-        let lanes_before = |scalar: Self| self.0.checked_sub(scalar.0).filter(|more| *more < 4);
-        Self::SCALARS.into_iter().find_map(|(scalar, _)| Some((scalar, lanes_before(scalar)? + 1)))
+    pub fn constant_type(self) -> Option<ConstantType> {
+        ConstantType::from_metal_code(self.0)
     }
+}
 
-    /// The type named `name` in Metal's language, such as `float` or `uint2`.
-    #[must_use]
-    pub fn from_name(name: &str) -> Option<Self> {
-        let every = Self::SCALARS.into_iter().flat_map(|(scalar, _)| (0..4).map(move |more| Self(scalar.0 + more)));
-        every.into_iter().find(|ty| ty.name() == name)
+impl From<ConstantType> for DataType {
+    fn from(ty: ConstantType) -> Self {
+        Self(ty.metal_code())
     }
+}
 
+impl fmt::Display for DataType {
     /// The name in Metal's language, or the number where it is another type.
-    #[must_use]
-    pub fn name(self) -> String {
-        let named = self.scalar_and_lanes().and_then(|(scalar, lanes)| {
-            let (_, name) = Self::SCALARS.into_iter().find(|(ty, _)| *ty == scalar)?;
-            Some(if lanes == 1 { name.to_owned() } else { format!("{name}{lanes}") })
-        });
-        named.unwrap_or_else(|| format!("data type {}", self.0))
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.constant_type() {
+            Some(ty) => fmt::Display::fmt(&ty, f),
+            None => write!(f, "data type {}", self.0),
+        }
     }
 }
 
@@ -139,8 +100,8 @@ mod tests {
     fn constants_round_trip() {
         for constants in [
             vec![],
-            vec![constant("HAS_BIAS", DataType::BOOL, 0, true)],
-            vec![constant("a", DataType::FLOAT, 65535, false), constant("größe", DataType(36), 7, true)],
+            vec![constant("HAS_BIAS", DataType(53), 0, true)],
+            vec![constant("a", DataType(3), 65535, false), constant("größe", DataType(36), 7, true)],
         ] {
             assert_eq!(read_constants(&write_constants(&constants)), Ok(constants));
         }
@@ -163,14 +124,12 @@ mod tests {
 
     #[test]
     fn data_types_have_metals_names() {
-        // Numbers that real libraries hold (0x03, 0x1d, 0x21, 0x29, 0x35), and vectors of Metal's enumeration.
+        // Numbers that real libraries hold, and one that no function constant has.
         let named =
-            [(3, "float"), (29, "int"), (33, "uint"), (41, "ushort"), (53, "bool"), (4, "float2"), (19, "half4")];
+            [(0x03, "float"), (0x1d, "int"), (0x21, "uint"), (0x29, "ushort"), (0x35, "bool"), (60, "data type 60")];
         for (number, name) in named {
-            assert_eq!((DataType(number).name(), DataType::from_name(name)), (name.to_owned(), Some(DataType(number))));
+            assert_eq!(DataType(number).to_string(), name);
         }
-        assert_eq!(DataType(60).name(), "data type 60");
-        assert_eq!((DataType::from_name("float5"), DataType::from_name("")), (None, None));
-        assert_eq!(DataType(88).scalar_and_lanes(), Some((DataType::ULONG, 4)));
+        assert_eq!(DataType::from(ConstantType::from_name("half4").unwrap()), DataType(19));
     }
 }

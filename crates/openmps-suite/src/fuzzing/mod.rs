@@ -5,6 +5,7 @@
 //! without a fuzzer. `examples/seeds.rs` makes the seeds.
 
 pub mod allocator;
+pub mod metallib;
 pub mod msl_rewrite;
 pub mod mutation;
 pub mod object;
@@ -29,8 +30,9 @@ pub struct Target {
 }
 
 /// All targets, in order of their names.
-pub const TARGETS: [Target; 6] = [
+pub const TARGETS: [Target; 7] = [
     Target { name: "allocator", run: allocator::run, damage: Damage::Bytes, words: &[] },
+    Target { name: "metallib", run: metallib::run, damage: Damage::InPlace, words: metallib::WORDS },
     Target { name: "msl_rewrite", run: msl_rewrite::run, damage: Damage::Tokens, words: msl_rewrite::WORDS },
     Target { name: "object", run: object::run, damage: Damage::InPlace, words: &[] },
     Target { name: "protocol", run: protocol::run, damage: Damage::Bytes, words: protocol::WORDS },

@@ -192,7 +192,7 @@ fn the_writer_refuses_what_it_cannot_write() {
         NewFunction::kernel("k", b"; ModuleID".to_vec()),
         "function 'k': bitcode starts with 3b 20 4d 6f, expected bitcode's 42 43 c0 de",
     );
-    let named = |name: &str| constant(name, DataType::INT, 0, true);
+    let named = |name: &str| constant(name, DataType(29), 0, true);
     let with = |constants| NewFunction { constants, ..NewFunction::kernel("k", bitcode(0)) };
     check(with(vec![named("a"), named("")]), "function 'k': function constant name '': is empty");
     check(

@@ -18,7 +18,7 @@ fn constant(name: &str, data_type: DataType, index: u16, required: bool) -> Func
 }
 
 fn sample_functions() -> Vec<NewFunction> {
-    let constants = vec![constant("alpha", DataType::FLOAT, 3, true), constant("HAS_BIAS", DataType::BOOL, 0, false)];
+    let constants = vec![constant("alpha", DataType(3), 3, true), constant("HAS_BIAS", DataType(53), 0, false)];
     vec![
         NewFunction::kernel("add", bitcode(1)),
         NewFunction { constants, ..NewFunction::kernel("größer_als", bitcode(2)) },
