@@ -109,9 +109,12 @@ impl Rows for Pixels<'_> {
             (0..i64::from(self.activations.count(dimension))).contains(&index).then_some(())
         };
         for (axis, pixel) in [x, y].into_iter().enumerate() {
-            let step = i64::from(self.place[axis] - kernel[axis] / 2) * i64::from(dilations[axis]);
+            let [place, size, dilation] = [self.place[axis], kernel[axis], dilations[axis]].map(i64::from);
+            // Half of the dilated kernel, rounded up, lies before the offset: measured on Apple's hardware, and what the
+            // offsets of PyTorch's kernels make up for.
+            let before = ((size - 1) * dilation + 1).div_euclid(2);
             let start = i64::from(self.offsets[axis]) + i64::from(pixel) * i64::from(strides[axis]);
-            go(axis + 1, start + step)?;
+            go(axis + 1, start + place * dilation - before)?;
         }
         go(3, i64::from(image))?;
         let [first, count] = self.channels;

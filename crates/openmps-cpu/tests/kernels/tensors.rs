@@ -175,6 +175,7 @@ impl Product {
             "  %{name}.size = call i64 @__tensorops_impl_matmul2d_op_cooperative_tensor_data_size({operands}, {types}, i32 {threads})
   %{name} = alloca i8, i64 %{name}.size, align 4
   call void @__tensorops_impl_matmul2d_op_cooperative_tensor_init({operands}, ptr %{name}, {types}, i32 {threads})
+  %{name}.at = call ptr @__tensorops_impl_matmul2d_op_cooperative_tensor_get_element_pointer({operands}, ptr %{name}, i16 -1, {types})
 "
         )
     }
@@ -267,7 +268,7 @@ fn check_into_cooperative(random: &mut Random, product: Product, extents: [usize
     }
     let _ = writeln!(
         text,
-        "  call void @__tensorops_impl_matmul2d_op_run_cooperative_dv_{}_dv_{}_{}(ptr @product, ptr %a, i32 2, ptr %b, i32 2, ptr %sums, i32 {})",
+        "  call void @__tensorops_impl_matmul2d_op_run_cooperative_dv_{}_dv_{}_{}(ptr @product, ptr %a, i32 2, ptr %b, i32 2, ptr %sums.at, i32 {})",
         left.name,
         right.name,
         result.name,
@@ -431,7 +432,7 @@ fn products_of_cooperative_tensors() {
                 text.push_str(&product.storage(name, operand));
                 text.push_str(&product.move_elements("load", name, operand, from));
             }
-            text.push_str("  call void @__tensorops_impl_matmul2d_op_run_cooperative_f32_f32_f32(ptr @product, ptr %left, ptr %right, ptr %sums, i32 32)\n");
+            text.push_str("  call void @__tensorops_impl_matmul2d_op_run_cooperative_f32_f32_f32(ptr @product, ptr %left.at, ptr %right.at, ptr %sums.at, i32 32)\n");
             text.push_str(&product.move_elements("store", "sums", 2, "c"));
             text.push_str("  ret void\n}\n");
             run(&text, &product, [&mut a, &mut b, &mut c]);
@@ -529,7 +530,7 @@ fn convolutions_with_strides_dilations_and_groups() {
         plain,
         Convolution { kernel: [1, 1], kind: F16, ..plain },
         Convolution { strides: [2, 3], offsets: [1, -2], kind: Kind { name: "bf", ..BF16 }, ..plain },
-        Convolution { dilations: [2, 1], kernel: [3, 2], inputs: 17, ..plain },
+        Convolution { dilations: [2, 2], kernel: [3, 2], inputs: 17, ..plain },
         Convolution { groups: 2, outputs: 6, tile: [5, 3], inputs: 4, ..plain },
         Convolution { outputs: 40, tile: [16, 4], kernel: [5, 1], offsets: [-3, 2], ..plain },
     ] {
@@ -631,7 +632,8 @@ declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)
         let mut expected = 0.0;
         for (ky, kx) in (0..kernel[1]).flat_map(|ky| (0..kernel[0]).map(move |kx| (ky, kx))) {
             let place = |out: i32, k: i32, axis: usize| {
-                offsets[axis] + out * strides[axis] + (k - kernel[axis] / 2) * dilations[axis]
+                offsets[axis] + out * strides[axis] + k * dilations[axis]
+                    - ((kernel[axis] - 1) * dilations[axis] + 1) / 2
             };
             let (sx, sy) = (place(x, kx, 0), place(y, ky, 1));
             if !(0..source[1]).contains(&sx) || !(0..source[2]).contains(&sy) {
