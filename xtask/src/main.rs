@@ -20,7 +20,7 @@ usage: ./dev <command>
   test           everything CI does: format, lints, tidy, Rust tests, Python tests
   test ARGS      the Python tests that ARGS select (paths and options of pytest)
   build          build and install the package into .venv
-  bench [NAME]   the benchmarks (alloc, op_overhead, training, shader, memory); all without NAME
+  bench [NAME]   the benchmarks (alloc, fast_math, op_overhead, training, shader, memory); all without NAME
   conformance msl [PACKAGE...]
                  how much public Metal source compiles; downloads it first
   accuracy [POINTS [SEED]]
@@ -85,6 +85,11 @@ fn bench(workspace: &Workspace, names: &[String]) -> Result<()> {
     let mut ran = 0;
     if wanted("alloc") {
         command("cargo").args(["bench", "--quiet", "--package", "openmps", "--bench", "alloc"]).run(workspace)?;
+        ran += 1;
+    }
+    if wanted("fast_math") {
+        let bench = ["bench", "--quiet", "--package", "openmps-suite", "--bench", "fast_math"];
+        command("cargo").args(bench).run(workspace)?;
         ran += 1;
     }
     for name in ["op_overhead", "training", "shader", "memory"] {

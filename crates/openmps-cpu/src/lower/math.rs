@@ -1,12 +1,12 @@
 //! Functions of floats (MSL specification 6.5). Half and bfloat are computed in float and rounded once; `air.fast_*` is the
-//! same as the precise function, which satisfies every bound.
+//! same as the precise function, which satisfies every bound, unless `polynomial` has a quicker one.
 
 use super::text::{Body, Ty, Value};
-use super::{Declaration, Lowered};
+use super::{Declaration, Lowered, polynomial};
 
 pub(super) fn lower(declaration: &Declaration, body: &mut Body) -> Option<Lowered> {
-    let (operation, _) = declaration.parts();
-    let operation = operation.strip_prefix("fast_").unwrap_or(operation);
+    let (name, _) = declaration.parts();
+    let operation = name.strip_prefix("fast_").unwrap_or(name);
     let first = declaration.parameter(0)?;
     if matches!(operation, "all" | "any") && first.ty.scalar == "i1" {
         return Some(Lowered::Value(reduce_truth(body, operation, &first)));
@@ -15,6 +15,21 @@ pub(super) fn lower(declaration: &Declaration, body: &mut Body) -> Option<Lowere
         return None;
     }
     let parameters: Vec<Value> = (0..declaration.parameters.len()).filter_map(|i| declaration.parameter(i)).collect();
+    if name != operation && first.ty.scalar == "float" {
+        let quick = match parameters.as_slice() {
+            [x] => polynomial::fast(body, operation, x),
+            [x, pointer] if operation == "sincos" => {
+                let (sine, cosine) = polynomial::fast_sincos(body, x);
+                body.line(format_args!("store {cosine}, {pointer}"));
+                Some(sine)
+            }
+            [x, y] => polynomial::fast_binary(body, operation, x, y),
+            _ => None,
+        };
+        if let Some(result) = quick {
+            return Some(Lowered::Value(result));
+        }
+    }
     let result = match parameters.as_slice() {
         [x] => unary(body, operation, x),
         [x, pointer] if pointer.ty.scalar.starts_with("ptr") => with_pointer(body, operation, x, pointer),
@@ -62,20 +77,14 @@ fn unary_intrinsic(operation: &str) -> Option<&'static str> {
         "ceil" => "llvm.ceil",
         "cos" => "llvm.cos",
         "cosh" => "llvm.cosh",
-        "exp" => "llvm.exp",
         "exp10" => "llvm.exp10",
-        "exp2" => "llvm.exp2",
         "floor" => "llvm.floor",
-        "log" => "llvm.log",
-        "log10" => "llvm.log10",
-        "log2" => "llvm.log2",
         "rint" => "llvm.rint",
         "round" => "llvm.round",
         "sin" => "llvm.sin",
         "sinh" => "llvm.sinh",
         "sqrt" => "llvm.sqrt",
         "tan" => "llvm.tan",
-        "tanh" => "llvm.tanh",
         "trunc" => "llvm.trunc",
         _ => return None,
     })
@@ -117,11 +126,14 @@ fn unary(body: &mut Body, operation: &str, x: &Value) -> Option<Value> {
             let low = body.intrinsic("llvm.maxnum", &[&wide, &zero]);
             body.intrinsic("llvm.minnum", &[&low, &one])
         }
-        "log" | "log2" | "log10" => {
+        "log10" => {
             let wide = flush(body, &wide);
-            body.intrinsic(unary_intrinsic(operation)?, &[&wide])
+            body.intrinsic("llvm.log10", &[&wide])
         }
-        _ => body.intrinsic(unary_intrinsic(operation)?, &[&wide]),
+        _ => match polynomial::precise(body, operation, &wide) {
+            Some(result) => result,
+            None => body.intrinsic(unary_intrinsic(operation)?, &[&wide]),
+        },
     };
     Some(narrow(body, &result, &ty))
 }

@@ -12,6 +12,7 @@ mod integer;
 mod math;
 mod matrix;
 pub(crate) mod order;
+mod polynomial;
 mod simd;
 mod tensor;
 pub(crate) mod text;

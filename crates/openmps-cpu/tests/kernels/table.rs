@@ -206,10 +206,22 @@ fn ulps(element: Element, a: u64, b: u64) -> u64 {
     ordered(a).abs_diff(ordered(b))
 }
 
+/// Beyond, fast trigonometric functions of floats are in their range and nothing else (MSL table 8.2).
+const FAST_ANGLE_MAX: f64 = 1e5;
+
+/// Whether the result for these operands is undefined.
+fn is_undefined(row: &Row, first: &[u64]) -> bool {
+    use MathOperation as Op;
+    let is_angle = matches!(row.operation, Operation::Math(Op::Sin | Op::Cos | Op::Tan | Op::Sincos));
+    row.fast && is_angle && first.iter().any(|bits| float_value(row.element, *bits).abs() > FAST_ANGLE_MAX)
+}
+
 /// MSL 8.1 and 8.4: the allowed error in ulps of the type.
 fn allowed(row: &Row) -> u64 {
     let Operation::Math(operation) = row.operation else { return 0 };
     match operation {
+        // exp2(y · log2(x)) of a fast exponential and logarithm: 3 + 2|t| + 4|t| at exponents t to 128.
+        MathOperation::Pow | MathOperation::Powr if row.fast => 771,
         MathOperation::Pow | MathOperation::Powr => 16,
         MathOperation::Tan | MathOperation::Tanpi | MathOperation::Atan2 => 6,
         // Summation order and fusing are open.
@@ -408,6 +420,9 @@ fn check(row: &'static Row, lanes: u32, random: &mut Random) -> Result<(), Strin
     let Some(case) = run(row, lanes, random) else { return Ok(()) };
     let stride = case.output.len() / COUNT;
     for thread in 0..COUNT {
+        if !case.operands.is_empty() && is_undefined(row, operand(&case, thread, 0)) {
+            continue;
+        }
         let expected = expected(&case, thread);
         let got = &case.output[thread * stride..][..stride];
         for (number, (&got, &expected)) in got.iter().zip(&expected).enumerate() {
