@@ -67,6 +67,11 @@ def memory(matrix: torch.Tensor) -> torch.Tensor:
     return torch.as_strided(matrix, (matrix.numel(),), (1,)).clone()
 
 
+def with_tail(matrices: torch.Tensor, rows: int) -> torch.Tensor:
+    """The matrices and as many more rows: kernels that update a factorization read whole tiles, and so behind the last matrix."""
+    return torch.cat([matrices.reshape(-1), torch.zeros(rows * matrices.shape[-1], dtype=matrices.dtype)])
+
+
 def ceil_div(a: int, b: int) -> int:
     """How many times ``b`` covers ``a``."""
     return -(-a // b)
@@ -153,6 +158,9 @@ def prefill_attention(kernel: str) -> Run:
     mask_dtype = {"bool_": torch.bool, "float16": torch.float16, "bfloat16": torch.bfloat16, "float32": torch.float32}[mask_name]
     mask = torch.randn(batch, heads, queries, keys)
     mask = mask > 0 if mask_dtype == torch.bool else mask.to(mask_dtype)
+    if mask_dtype == torch.bool:
+        # Every query sees a key, also the first one of a causal kernel.
+        mask[..., 0] = True
     wide = lambda tensor: tensor.double().repeat_interleave(gqa, 1)
     scores = q.double() @ wide(k).transpose(-1, -2) * scale
     if has_mask:
@@ -223,8 +231,8 @@ def syrk_trailing(kernel: str) -> Run:
     is_computed = (rows // bm * bm + bm) > columns // bn * bn
     whole[:, start:, start:] = torch.where(is_computed, update, whole[:, start:, start:])
     grid = (ceil_div(rest, bn), ceil_div(rest, bm), batch)
-    arguments = [matrix.reshape(-1), None, word(size), word(panel), word(step)]
-    return Run(kernel, arguments, grid, 32 * int(simdgroups), {0: expected.reshape(-1)})
+    arguments = [with_tail(matrix, bm + bn), None, word(size), word(panel), word(step)]
+    return Run(kernel, arguments, grid, 32 * int(simdgroups), {0: with_tail(expected, bm + bn)})
 
 
 def gemm_lu(kernel: str) -> Run:
@@ -236,7 +244,7 @@ def gemm_lu(kernel: str) -> Run:
     expected = matrix.double().clone()
     expected[:, top:, left:] -= expected[:, top:, first : first + depth] @ expected[:, first : first + depth, left:]
     arguments = [
-        matrix.reshape(-1),
+        with_tail(matrix, bm),
         None,
         None,
         packed("2I", rows, columns),
@@ -244,4 +252,55 @@ def gemm_lu(kernel: str) -> Run:
         packed("4I", first, depth, 0, 0),
     ]
     grid = (ceil_div(columns - left, bn), ceil_div(rows - top, bm), batch)
-    return Run(kernel, arguments, grid, 32 * simdgroups, {0: expected.reshape(-1)})
+    return Run(kernel, arguments, grid, 32 * simdgroups, {0: with_tail(expected, bm)})
+
+
+def conv1d(kernel: str) -> Run:
+    """``conv1d_mpp_<input layout>_<output layout>_b<channels>_s<SIMD-groups>_<dtype>``: a product for each place of the kernel."""
+    source, target, tile, simdgroups, name = re.fullmatch(r"conv1d_mpp_(n\w\w)_(n\w\w)_b(\d+)_s(\d)_(\w+)", kernel).groups()
+    tile, dtype = int(tile), DTYPES[name]
+    groups, batch, inputs, outputs, width, size, dilation = 2, 2, 19, tile + 9, 150, 3, 2
+    # Only NLC has strides, only NCL padding: a copy of the padded head of each row serves the first tiles.
+    stride, padding = (2, 0) if source == "nlc" else (1, 70)
+    activations = torch.randn(batch, groups * inputs, width).to(dtype)
+    weights = torch.randn(groups * outputs, inputs, size).to(dtype)
+    bias = torch.randn(groups * outputs).to(dtype)
+    conv = functional.conv1d(activations.double(), weights.double(), bias.double(), stride, padding, dilation, groups)
+    out_width = conv.shape[2]
+    head_width = min(width + padding, ceil_div(padding, 64) * 64 + (size - 1) * dilation)
+    head = functional.pad(activations, (padding, 0))[..., :head_width]
+    parameters = packed(
+        "17i?3x",
+        *(batch, groups * inputs, groups * outputs, 1, width, 1, out_width, 1, size, 1, stride, 0, padding, 1, dilation),
+        *(inputs, outputs, True),
+    )
+    arranged = activations if source == "ncl" else activations.transpose(1, 2)
+    arguments = [
+        arranged.reshape(-1),
+        weights.permute(2, 0, 1).reshape(-1),
+        torch.full((conv.numel(),), float("nan"), dtype=dtype),
+        parameters,
+        bias,
+        head.reshape(-1),
+    ]
+    expected = conv if target == "ncl" else conv.transpose(1, 2)
+    grid = (ceil_div(outputs, tile) * groups, ceil_div(out_width, 64), batch)
+    return Run(kernel, arguments, grid, 32 * int(simdgroups), {2: expected.reshape(-1)}, dtype)
+
+
+def triangular_solve(kernel: str) -> Run:
+    """``triangular_solve_small_mpp[_general]_<size>``: all right-hand sides of a batch; unit lower triangles but for general."""
+    size = int(kernel.split("_")[-1])
+    is_general = "general" in kernel
+    batch, columns = 3, 77
+    upper, transpose, unit = (bool(flag) for flag in torch.randint(0, 2, (3,))) if is_general else (False, False, True)
+    b_columns, x_columns = (bool(flag) for flag in torch.randint(0, 2, (2,)))
+    a = torch.randn(batch, size, size) / size + 2 * torch.eye(size)
+    b = torch.randn(batch, size, columns)
+    side = a.double().mT if transpose else a.double()
+    expected = torch.linalg.solve_triangular(side, b.double(), upper=upper != transpose, unitriangular=unit)
+    arrange = lambda matrix, is_columns: (matrix.mT if is_columns else matrix).reshape(-1)
+    parameters = packed("3I6?2x", batch, size, columns, upper, transpose, False, unit, b_columns, x_columns)
+    out = torch.full((b.numel(),), float("nan"))
+    arguments = [a.reshape(-1), arrange(b, b_columns), out, parameters]
+    return Run(kernel, arguments, (batch, 1, 1), None, {2: arrange(expected, x_columns)})

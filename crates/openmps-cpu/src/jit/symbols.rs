@@ -50,7 +50,6 @@ pub(crate) fn resolve(name: &str) -> Option<usize> {
         "openmps_tensor_extent" => tensor::extent as *const () as usize,
         "openmps_tensor_operate" => tensor::operate as *const () as usize,
         "openmps_matmul_coordinate" => tensor::matmul_coordinate as *const () as usize,
-        "openmps_matmul_is_valid" => tensor::matmul_is_valid as *const () as usize,
         "openmps_matmul_move" => tensor::matmul_move as *const () as usize,
         "openmps_convolution_element_count" => tensor::convolution_element_count as *const () as usize,
         "openmps_convolution_coordinate" => tensor::convolution_coordinate as *const () as usize,

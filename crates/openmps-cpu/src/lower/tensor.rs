@@ -9,7 +9,6 @@ use super::{Declaration, Lowered};
 use crate::tensor::descriptor::{DESCRIPTOR_BYTES, INLINE_KIND};
 use crate::tensor::element::Element;
 use crate::tensor::layout::{ELEMENTS_PER_THREAD_MAX, Fragments};
-use crate::tensor::matmul::HEADER_BYTES;
 use crate::tensor::request::{Form, Operation as Request};
 
 /// The runtime's functions, as IR declares them.
@@ -17,8 +16,7 @@ pub(super) const RUNTIME: &str = "
 declare void @openmps_tensor_initialize(ptr, i32, i64, ptr, ptr, i32) nounwind
 declare void @openmps_tensor_slice(ptr, ptr, i32, ptr, ptr) nounwind
 declare i32 @openmps_tensor_extent(ptr, i32, i32) nounwind
-declare i32 @openmps_matmul_is_valid(i32, i32, i32, i32, i32, i32, i32, ptr) nounwind
-declare void @openmps_matmul_coordinate(i32, i32, i32, i32, i32, i32, i32, i32, ptr) nounwind
+declare i32 @openmps_matmul_coordinate(i32, i32, i32, i32, i32, i32, i32, i32, ptr) nounwind
 declare void @openmps_matmul_move(i32, i32, i32, i32, i32, i32, i32, i32, i32, ptr, ptr) nounwind
 declare i32 @openmps_convolution_element_count(ptr, i32) nounwind
 declare void @openmps_convolution_coordinate(ptr, i32, i32, i32, ptr) nounwind
@@ -70,18 +68,11 @@ pub(super) fn lower(declaration: &Declaration, body: &mut Body) -> Option<Lowere
     match operation {
         Op::DescriptorSize | Op::InitStrided | Op::Extent | Op::Slice => descriptor(operation, declaration, body),
         Op::Multiply | Op::Convolve => operate(declaration, body),
-        Op::Init => {
-            // No limits: every element is valid until a product knows better.
-            let storage = declaration.parameter(8)?;
-            body.line(format_args!("store i64 -1, {storage}, align 1"));
-            Some(Lowered::Void)
-        }
-        // The destination of a convolution has no header.
-        Op::ConvolutionInit | Op::ConvolutionDestroy => Some(Lowered::Void),
+        // The storage of a cooperative tensor has no header.
+        Op::Init | Op::ConvolutionInit | Op::ConvolutionDestroy => Some(Lowered::Void),
         Op::DataSize => {
             let (count, size) = (element_count(declaration, body, 11)?, operand_bytes(declaration, body, 8)?);
-            let bytes = body.binary("mul", &count, &size);
-            Some(Lowered::Value(body.binary("add", &bytes, &Value::int(&long(), HEADER_BYTES))))
+            Some(Lowered::Value(body.binary("mul", &count, &size)))
         }
         Op::ElementCount => {
             let count = element_count(declaration, body, 11)?;
@@ -89,18 +80,18 @@ pub(super) fn lower(declaration: &Declaration, body: &mut Body) -> Option<Lowere
         }
         Op::ElementPointer => {
             let size = operand_bytes(declaration, body, 10)?;
-            element_pointer(declaration, body, 8, HEADER_BYTES, &size)
+            element_pointer(declaration, body, 8, &size)
         }
         Op::IsValidElement => {
             let call = coordinate_operands(declaration, body, 13)?;
-            let storage = declaration.parameter(8)?;
-            let valid = body.value(&word(), format_args!("call i32 @openmps_matmul_is_valid({call}, {storage})"));
+            let none = "i32 0, ptr null";
+            let valid = body.value(&word(), format_args!("call i32 @openmps_matmul_coordinate({call}, {none})"));
             Some(Lowered::Value(body.compare("icmp ne", &valid, &Value::int(&word(), 0))))
         }
         Op::Coordinate => {
             let call = coordinate_operands(declaration, body, 12)?;
             let (bits, to) = (bits_of(declaration, body, 11)?, declaration.parameter(10)?);
-            body.line(format_args!("call void @openmps_matmul_coordinate({call}, {bits}, {to})"));
+            body.line(format_args!("call i32 @openmps_matmul_coordinate({call}, {bits}, {to})"));
             Some(Lowered::Void)
         }
         Op::Load | Op::Store => move_elements(operation == Op::Store, declaration, body),
@@ -117,7 +108,7 @@ pub(super) fn lower(declaration: &Declaration, body: &mut Body) -> Option<Lowere
         }
         Op::ConvolutionElementPointer => {
             let size = bytes_of(declaration, body, 2)?;
-            element_pointer(declaration, body, 0, 0, &size)
+            element_pointer(declaration, body, 0, &size)
         }
         Op::ConvolutionCoordinate => {
             let (descriptor, threads, to) =
@@ -261,19 +252,12 @@ fn bits_of(declaration: &Declaration, body: &mut Body, parameter: usize) -> Opti
 }
 
 /// The address of an element; the storage is parameter `storage` and the index the next one.
-fn element_pointer(
-    declaration: &Declaration,
-    body: &mut Body,
-    storage: usize,
-    header_bytes: i64,
-    size: &Value,
-) -> Option<Lowered> {
+fn element_pointer(declaration: &Declaration, body: &mut Body, storage: usize, size: &Value) -> Option<Lowered> {
     let (storage, index) = (declaration.parameter(storage)?, declaration.parameter(storage + 1)?);
     let is_first = body.compare("icmp eq", &index, &Value::int(&index.ty, -1));
     let index = body.select(&is_first, &Value::int(&index.ty, 0), &index);
     let index = body.cast("zext", &index, &long());
     let offset = body.binary("mul", &index, size);
-    let offset = body.binary("add", &offset, &Value::int(&long(), header_bytes));
     Some(Lowered::Value(body.value(&storage.ty, format_args!("getelementptr i8, {storage}, {offset}"))))
 }
 

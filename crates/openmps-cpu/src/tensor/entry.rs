@@ -5,7 +5,7 @@ use super::convolution::Convolution;
 use super::descriptor::{Descriptor, INLINE_KIND, RANK_MAX};
 use super::element::{Element, Number};
 use super::layout::Fragments;
-use super::matmul::{Cooperative, Operand, Product, elements_of, read_limits, storage, view};
+use super::matmul::{Cooperative, Operand, Product, storage, view};
 use super::memory::Line;
 use super::request::Request;
 use crate::group;
@@ -110,29 +110,8 @@ fn rank_in(threads: u32) -> u32 {
     group::current_thread() % threads.max(1)
 }
 
-/// `is_valid_element` of `matmul2d`: whether the calling thread has the element, and the tensors that were multiplied into it
-/// have its row and column.
-///
-/// # Safety
-/// `storage` is the thread's storage.
-pub(crate) unsafe extern "C" fn matmul_is_valid(
-    operand: u32,
-    m: i32,
-    n: i32,
-    k: i32,
-    flags: u32,
-    threads: u32,
-    index: u32,
-    storage: *const u8,
-) -> u32 {
-    // SAFETY: by this function's contract.
-    let [rows, columns] = unsafe { read_limits(storage) };
-    let position = cooperative(operand, [m, n, k], flags, threads)
-        .and_then(|tensor| tensor.layout.position(rank_in(threads), index));
-    u32::from(position.is_some_and(|(row, column)| row < rows && column < columns))
-}
-
-/// `get_coordinate` of `matmul2d`: stores column and row, integers of `bits`.
+/// `is_valid_element` and `get_coordinate` of `matmul2d`: whether the calling thread has the element; column and row are stored
+/// unless `bits`, of each of them, is 0.
 ///
 /// # Safety
 /// `to` has two integers of `bits`.
@@ -146,13 +125,15 @@ pub(crate) unsafe extern "C" fn matmul_coordinate(
     index: u32,
     bits: u32,
     to: *mut u8,
-) {
+) -> u32 {
     let position = cooperative(operand, [m, n, k], flags, threads)
         .and_then(|tensor| tensor.layout.position(rank_in(threads), index));
-    // An element that the thread does not have is outside of every tensor.
-    let (row, column) = position.unwrap_or((u32::MAX, u32::MAX));
-    // SAFETY: by this function's contract.
-    unsafe { store_coordinate(&[column, row], bits, to) };
+    if bits != 0 {
+        let (row, column) = position.unwrap_or_default();
+        // SAFETY: by this function's contract.
+        unsafe { store_coordinate(&[column, row], bits, to) };
+    }
+    u32::from(position.is_some())
 }
 
 /// # Safety
@@ -201,7 +182,7 @@ pub(crate) unsafe extern "C" fn matmul_move(
     match unsafe { Descriptor::read(tensor, Some(2)) } {
         Err(reason) => trap_with(reason),
         Ok(tensor) => {
-            let part = storage(elements_of(part), inner);
+            let part = storage(part.cast_const(), inner);
             let is_store = code & 1 << 8 != 0;
             if outer.is_integer() && inner.is_integer() {
                 // SAFETY: by this function's contract.

@@ -7,11 +7,6 @@ use super::memory::{Line, View};
 use super::multiply::{Multiplied, multiply};
 use super::request::{Form, Operation, Request};
 
-/// Bytes in front of a cooperative tensor's elements in a thread's storage: how many rows and columns of the destination the
-/// tensors that were multiplied into it have. Kernels read memory where elements are valid, which is then inside of theirs.
-pub(crate) const HEADER_BYTES: i64 = 8;
-const HEADER_OFFSET: isize = size_of::<[u32; 2]>().cast_signed();
-
 /// Rows and columns of the parts of a destination tensor that are computed at a time.
 const PART: [u32; 2] = [64, 128];
 
@@ -146,12 +141,7 @@ pub(crate) unsafe fn run<T: Multiplied>(operation: Operation, requests: &[Reques
             let (left, right) = unsafe { factors(operation, first, &product) }?;
             let depth = depth(&product, &left, &right)?;
             // SAFETY: as above.
-            unsafe { into_cooperative::<T>(operation, requests, &product, (&left, &right), depth, adds) }?;
-            for request in requests {
-                // SAFETY: the storage has a header in front of the elements.
-                unsafe { write_limits(request.destination, [left.rows, right.columns]) };
-            }
-            Ok(())
+            unsafe { into_cooperative::<T>(operation, requests, &product, (&left, &right), depth, adds) }
         }
         Form::IntoTensor => {
             // SAFETY: as above.
@@ -277,29 +267,6 @@ unsafe fn into_tensor<T: Multiplied>((left, right): (&View, &View), to: &View, s
             }
         }
     }
-}
-
-/// Says which rows and columns of a destination are valid.
-///
-/// # Safety
-/// `elements` are those of a thread's storage.
-unsafe fn write_limits(elements: *mut u8, limits: [u32; 2]) {
-    // SAFETY: by this function's contract; the alignment is not relied on.
-    unsafe { elements.wrapping_offset(-HEADER_OFFSET).cast::<[u32; 2]>().write_unaligned(limits) };
-}
-
-/// The limits of a thread's storage.
-///
-/// # Safety
-/// `storage` is a thread's storage of a cooperative tensor that was initialized.
-pub(crate) unsafe fn read_limits(storage: *const u8) -> [u32; 2] {
-    // SAFETY: by this function's contract; the alignment is not relied on.
-    unsafe { storage.cast::<[u32; 2]>().read_unaligned() }
-}
-
-/// The elements of a thread's storage.
-pub(crate) fn elements_of(storage: *const u8) -> *const u8 {
-    storage.wrapping_offset(HEADER_OFFSET)
 }
 
 /// The line of a thread's part of a cooperative tensor.
