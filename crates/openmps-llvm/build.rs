@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-const SOURCES: [&str; 7] = [
+const SOURCES: [&str; 10] = [
     "clang_bridge.cpp",
     "diagnostics.cpp",
     "kernels.cpp",
@@ -10,8 +10,19 @@ const SOURCES: [&str; 7] = [
     "instruction.cpp",
     "function.cpp",
     "memory.cpp",
+    "restrictions.cpp",
+    "annotations.cpp",
+    "kernel_checks.cpp",
 ];
-const HEADERS: [&str; 4] = ["clang_bridge.h", "diagnostics.h", "kernels.h", "air_module.h"];
+const HEADERS: [&str; 7] = [
+    "clang_bridge.h",
+    "diagnostics.h",
+    "kernels.h",
+    "air_module.h",
+    "restrictions.h",
+    "annotations.h",
+    "kernel_checks.h",
+];
 
 fn llvm_config(option: &str) -> String {
     let output = Command::new("llvm-config-22")

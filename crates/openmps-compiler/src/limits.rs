@@ -14,4 +14,4 @@ pub const MEMORY_BYTES_MAX_DEFAULT: u64 = 8 << 30;
 pub const OUT_OF_MEMORY_STATUS: i32 = libc::ENOMEM;
 
 /// The stack on which requests are answered. LLVM recurses over expressions and blocks; untouched pages cost nothing.
-pub const STACK_BYTES: usize = 256 << 20;
+pub const STACK_BYTES: usize = 64 << 20;

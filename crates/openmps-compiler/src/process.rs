@@ -216,9 +216,10 @@ impl Server {
         }
         let (status, errors) = self.end();
         let output = errors.map(last_words).unwrap_or_default();
-        // The second is what Rust says before it ends a process that has no memory for it.
+        // The words are those of Rust and of LLVM (which gives deep recursion further stacks) before they abort.
         let lacks_memory = status.and_then(|status| status.code()) == Some(OUT_OF_MEMORY_STATUS)
-            || output.contains("memory allocation of ");
+            || output.contains("memory allocation of ")
+            || output.contains("pthread_create failed");
         if lacks_memory {
             return ProcessError::MemoryLimit { limit_bytes: limits.memory_bytes, purpose };
         }

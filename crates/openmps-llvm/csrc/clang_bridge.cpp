@@ -2,6 +2,7 @@
 #include "air_module.h"
 #include "diagnostics.h"
 #include "kernels.h"
+#include "restrictions.h"
 
 #include <clang/AST/GlobalDecl.h>
 #include <clang/Basic/TargetInfo.h>
@@ -81,12 +82,14 @@ public:
   std::unique_ptr<llvm::Module> module;
   std::vector<Kernel> kernels;
   std::vector<llvm::Function *> functions;
+  std::vector<UndefinedFunction> undefined;
 
 protected:
   std::unique_ptr<ASTConsumer> CreateASTConsumer(CompilerInstance &instance, llvm::StringRef name) override {
     TargetAccess::use_air_address_spaces(instance.getTarget());
     std::vector<std::unique_ptr<ASTConsumer>> consumers;
-    // First, so that it can take the annotations away before code is generated from them.
+    consumers.push_back(std::make_unique<RestrictionChecker>(instance.getDiagnostics(), undefined));
+    // Before the generator, so that it can take the annotations away before code is generated from them.
     consumers.push_back(std::make_unique<KernelCollector>(instance.getDiagnostics(), builtins,
                                                           request.buffer_count_max, kernels));
     auto generator = CreateLLVMCodeGen(instance, name, context);
@@ -159,6 +162,24 @@ void report(OpenmpsClangResult &result, std::string message) {
   result.diagnostics.push_back(std::move(diagnostic));
 }
 
+// A call of a function that nobody defines, as an error at the call. False if there is none.
+bool report_undefined(const llvm::Module &module, const std::vector<UndefinedFunction> &undefined,
+                      OpenmpsClangResult &result) {
+  bool has_reported = false;
+  for (const UndefinedFunction &function : undefined) {
+    const llvm::Function *declaration = module.getFunction(function.mangled_name);
+    if (!declaration || !declaration->isDeclaration())
+      continue;
+    report(result, "function '" + function.name + "' is declared, but nothing defines it");
+    RecordedDiagnostic &diagnostic = result.diagnostics.back();
+    diagnostic.file = function.file;
+    diagnostic.line = function.line;
+    diagnostic.column = function.column;
+    has_reported = true;
+  }
+  return has_reported;
+}
+
 bool generate_air(CompilerInstance &instance, const OpenmpsClangRequest &request, OpenmpsClangResult &result) {
   llvm::LLVMContext context;
   GenerateAirAction action(context, request);
@@ -169,6 +190,8 @@ bool generate_air(CompilerInstance &instance, const OpenmpsClangRequest &request
     report(result, std::move(message));
     return false;
   }
+  if (report_undefined(*action.module, action.undefined, result))
+    return false;
   llvm::raw_svector_ostream stream(result.bitcode);
   llvm::WriteBitcodeToFile(*action.module, stream);
   return true;
@@ -215,8 +238,8 @@ OpenmpsClangResult *openmps_clang_compile(const OpenmpsClangRequest *request) {
   static std::once_flag enabled;
   std::call_once(enabled, [] { llvm::CrashRecoveryContext::Enable(); });
   auto *result = new OpenmpsClangResult;
-  // Deep recursion of templates and expressions: as much stack as the clang executable asks for.
-  constexpr unsigned kStackBytes = 8u << 20;
+  // Deep recursion of templates and expressions; untouched pages cost nothing.
+  constexpr unsigned kStackBytes = 64u << 20;
   bool accepted = false;
   llvm::CrashRecoveryContext recovery;
   if (recovery.RunSafelyOnThread([&] { accepted = openmps::compile(*request, *result); }, kStackBytes))

@@ -1,12 +1,12 @@
 #include "kernels.h"
+#include "annotations.h"
+#include "kernel_checks.h"
 
 #include <clang/AST/Attr.h>
 #include <clang/AST/DeclCXX.h>
 #include <clang/AST/DeclTemplate.h>
 #include <clang/AST/Expr.h>
 #include <clang/AST/PrettyPrinter.h>
-
-#include <optional>
 
 using namespace clang;
 
@@ -16,33 +16,6 @@ namespace {
 // AIR's numbers, which the bridge gives clang as its address-space map.
 constexpr unsigned kThread = 0;
 constexpr unsigned kThreadgroup = 3;
-
-std::optional<std::string> string_argument(const AnnotateAttr *attribute) {
-  for (const Expr *argument : attribute->args()) {
-    argument = argument->IgnoreParenImpCasts();
-    if (const auto *constant = dyn_cast<ConstantExpr>(argument))
-      argument = constant->getSubExpr()->IgnoreParenImpCasts();
-    if (const auto *literal = dyn_cast<StringLiteral>(argument))
-      return literal->getString().str();
-  }
-  return std::nullopt;
-}
-
-std::optional<int64_t> integer_argument(const ASTContext &context, const AnnotateAttr *attribute) {
-  for (const Expr *argument : attribute->args()) {
-    Expr::EvalResult result;
-    if (!argument->isValueDependent() && argument->EvaluateAsInt(result, context))
-      return result.Val.getInt().getExtValue();
-  }
-  return std::nullopt;
-}
-
-const AnnotateAttr *annotation(const Decl *declaration, StringRef name) {
-  for (const auto *attribute : declaration->specific_attrs<AnnotateAttr>())
-    if (attribute->getAnnotation() == name)
-      return attribute;
-  return nullptr;
-}
 
 // `metal::NAME<T, …>`: the specialization, else null.
 const ClassTemplateSpecializationDecl *library_template(QualType type) {
@@ -157,10 +130,7 @@ bool KernelCollector::HandleTopLevelDecl(DeclGroupRef group) {
 
 void KernelCollector::visit(Decl *declaration) {
   if (auto *function = dyn_cast<FunctionDecl>(declaration)) {
-    check_locals(function);
     collect(function);
-  } else if (const auto *pattern = dyn_cast<FunctionTemplateDecl>(declaration)) {
-    check_locals(pattern->getTemplatedDecl());
   } else if (const auto *variable = dyn_cast<VarDecl>(declaration)) {
     check_program_variable(variable);
   } else if (isa<NamespaceDecl, LinkageSpecDecl, CXXRecordDecl>(declaration)) {
@@ -169,33 +139,11 @@ void KernelCollector::visit(Decl *declaration) {
   }
 }
 
-bool KernelCollector::check_double(const VarDecl *variable) {
-  const ASTContext &context = variable->getASTContext();
-  QualType type = variable->getType();
-  if (type->isPointerOrReferenceType())
-    type = type->getPointeeType();
-  if (!context.getBaseElementType(type)->isSpecificBuiltinType(BuiltinType::Double))
-    return true;
-  error(variable->getLocation(), "'double' is not supported in Metal");
-  return false;
-}
-
-// Parameters and named local variables, also in nested blocks, are declarations of the function.
-void KernelCollector::check_locals(const FunctionDecl *function) {
-  if (function->isTemplateInstantiation() || !function->doesThisDeclarationHaveABody())
-    return;
-  for (const ParmVarDecl *parameter : function->parameters())
-    check_double(parameter);
-  for (const Decl *declaration : function->decls())
-    if (const auto *variable = dyn_cast<VarDecl>(declaration); variable && !isa<ParmVarDecl>(variable))
-      check_double(variable);
-}
-
 void KernelCollector::check_program_variable(const VarDecl *variable) {
   if (variable->isStaticDataMember() || variable->isInvalidDecl() || variable->getType()->isDependentType())
     return;
   const QualType type = variable->getType();
-  if (check_double(variable) && !type.isConstQualified() && !type->isReferenceType())
+  if (!type.isConstQualified() && !type->isReferenceType())
     error(variable->getLocation(), "program scope variable must reside in constant address space");
 }
 
@@ -203,6 +151,7 @@ void KernelCollector::collect(FunctionDecl *function) {
   if (function->isInvalidDecl() || function->isDependentContext() || !function->doesThisDeclarationHaveABody() ||
       !annotation(function, "air.kernel") || !seen.insert(function).second)
     return;
+  check_attributes(diagnostics, function);
   ASTContext &context = function->getASTContext();
   Kernel kernel;
   kernel.declaration = function;

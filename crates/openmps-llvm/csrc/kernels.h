@@ -55,8 +55,6 @@ private:
   void visit(clang::Decl *declaration);
   void collect(clang::FunctionDecl *function);
   void check_program_variable(const clang::VarDecl *variable);
-  void check_locals(const clang::FunctionDecl *function);
-  bool check_double(const clang::VarDecl *variable);
   void collect_parameter(clang::ASTContext &context, clang::ParmVarDecl *declaration, KernelParameter &parameter,
                          bool &has_index);
   void collect_buffer(clang::ASTContext &context, clang::ParmVarDecl *declaration, clang::QualType pointee,

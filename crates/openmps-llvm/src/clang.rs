@@ -292,3 +292,23 @@ mod ffi {
         pub(super) fn openmps_clang_version() -> Text;
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Clang has a directive that crashes it, unless an argument forbids it.
+    #[test]
+    fn a_crash_is_an_outcome() {
+        let arguments = ["-triple", "spir64", "-x", "c++"].map(str::to_owned);
+        let request = Request {
+            source: "#pragma clang __debug crash\n",
+            source_name: "crash",
+            arguments: &arguments,
+            module: ModuleFacts::default(),
+            builtins: &[],
+            buffer_count_max: 1,
+        };
+        assert_eq!(compile(&request), Outcome::Crashed);
+    }
+}

@@ -1,15 +1,20 @@
 //! Clang's diagnostics in the user's own coordinates and words.
 //!
 //! Columns map back to the text before rewriting, the source line under a message is the user's, types have MSL's
-//! names, and notes inside the library's headers are dropped. An error inside a header moves to the place in the user's
-//! text that led there.
+//! names. Nothing shows a place inside the library: an error there moves to the place in the user's text that led to it,
+//! and of the notes there only a few reasons why functions of the library were no candidates stay, without a place.
 
 use std::ops::Range;
 
 use openmps_engine::{Diagnostic, Severity};
 use openmps_llvm::clang::{ClangDiagnostic, Level};
 
+use crate::limits::LINE_CHARS_MAX;
 use crate::rewrite::{ColumnMap, SOURCE_NAME};
+
+mod words;
+
+use words::metal_words;
 
 /// What a person reads and what a program reads.
 #[derive(Clone, Debug, Default)]
@@ -23,50 +28,107 @@ pub struct Report {
 /// Translates clang's diagnostics about the rewriting of `source`.
 #[must_use]
 pub fn report(source: &str, columns: &ColumnMap, mut diagnostics: Vec<ClangDiagnostic>) -> Report {
-    move_out_of_headers(&mut diagnostics);
     let mut report = Report::default();
-    for diagnostic in diagnostics {
-        if diagnostic.level == Level::Note && diagnostic.in_system_header {
+    if diagnostics.is_empty() {
+        return report;
+    }
+    move_out_of_headers(&mut diagnostics);
+    let lines = SourceLines::new(source);
+    let mut rest = diagnostics.into_iter().peekable();
+    while let Some(primary) = rest.next() {
+        let mut notes = Vec::new();
+        while let Some(note) = rest.next_if(|next| next.level == Level::Note) {
+            notes.push(note);
+        }
+        if !words::is_for_users(&primary.message) {
             continue;
         }
-        let ranges: Vec<Range<u32>> = diagnostic
-            .ranges
-            .iter()
-            .map(|range| {
-                columns.source_column(diagnostic.line, range.start)..columns.source_column(diagnostic.line, range.end)
-            })
-            .collect();
-        let translated = translate(columns, diagnostic);
-        render(&mut report.rendered, source, &translated, &ranges);
-        report.diagnostics.push(translated);
+        report.add(&lines, columns, primary);
+        let reasons = library_reasons(&notes);
+        for note in notes {
+            if !is_in_library(&note) && words::is_for_users(&note.message) {
+                report.add(&lines, columns, note);
+            }
+        }
+        for message in reasons {
+            let note = Diagnostic { severity: Severity::Note, file: String::new(), line: 0, column: 0, message };
+            render(&mut report.rendered, &lines, &note, &[]);
+            report.diagnostics.push(note);
+        }
     }
     report
 }
 
+impl Report {
+    fn add(&mut self, lines: &SourceLines<'_>, columns: &ColumnMap, diagnostic: ClangDiagnostic) {
+        let map = |column| columns.source_column(diagnostic.line, column);
+        let ranges: Vec<Range<u32>> = diagnostic.ranges.iter().map(|range| map(range.start)..map(range.end)).collect();
+        let translated = translate(columns, diagnostic);
+        render(&mut self.rendered, lines, &translated, &ranges);
+        self.diagnostics.push(translated);
+    }
+}
+
+/// Most candidates of the library that are explained; of the dozens that a math function has none says much.
+const LIBRARY_REASONS_MAX: usize = 3;
+
+/// Why the functions of the library that a call could mean do not fit it, unless they are many.
+fn library_reasons(notes: &[ClangDiagnostic]) -> Vec<String> {
+    let mut reasons: Vec<String> = Vec::new();
+    for note in notes.iter().filter(|note| is_in_library(note) && note.message.starts_with("candidate ")) {
+        let mut reason = metal_words(&note.message);
+        // Assignment and copies: nobody wrote these functions, what counts is that the types do not fit.
+        if let Some((_, types)) = reason.split_once("(the implicit copy ").and_then(|(_, rest)| rest.split_once(": ")) {
+            reason = types.trim_end_matches(" for 1st argument").to_owned();
+        }
+        let is_reason = reason.contains(": ") || reason.starts_with("no known conversion");
+        let is_internal = reason.contains("__") || reason.contains("(the implicit ") || reason.contains("matrix64");
+        if is_reason && !is_internal && !reasons.contains(&reason) {
+            reasons.push(reason);
+        }
+    }
+    if reasons.len() > LIBRARY_REASONS_MAX { Vec::new() } else { reasons }
+}
+
+/// Whether the place is in a header of the library, or in what one of its macros makes.
+fn is_in_library(diagnostic: &ClangDiagnostic) -> bool {
+    diagnostic.in_system_header || diagnostic.file.starts_with('<')
+}
+
 /// The same for messages of the rewriter.
 pub(crate) fn append_plain(report: &mut Report, source: &str, diagnostics: Vec<Diagnostic>) {
+    let lines = SourceLines::new(source);
     for diagnostic in diagnostics {
-        render(&mut report.rendered, source, &diagnostic, &[]);
+        render(&mut report.rendered, &lines, &diagnostic, &[]);
         report.diagnostics.push(diagnostic);
     }
 }
 
-/// An error or warning in a header takes the place of the first of its notes that is in the user's text.
+/// An error or warning in a header takes the place of the first of its notes that is in the user's text. One without
+/// such a note follows from the one before, or has no place that means something to the user.
 fn move_out_of_headers(diagnostics: &mut Vec<ClangDiagnostic>) {
     let mut index = 0;
+    let mut has_moved = false;
     while index < diagnostics.len() {
-        let is_primary = diagnostics[index].level != Level::Note;
-        if is_primary && diagnostics[index].in_system_header {
-            let note = diagnostics[index + 1..]
-                .iter()
-                .take_while(|next| next.level == Level::Note)
-                .position(|next| next.file == SOURCE_NAME);
-            if let Some(offset) = note {
-                let note = diagnostics.remove(index + 1 + offset);
-                let primary = &mut diagnostics[index];
-                *primary =
-                    ClangDiagnostic { level: primary.level, message: std::mem::take(&mut primary.message), ..note };
-            }
+        if diagnostics[index].level == Level::Note || !is_in_library(&diagnostics[index]) {
+            has_moved &= diagnostics[index].level == Level::Note;
+            index += 1;
+            continue;
+        }
+        let note = diagnostics[index + 1..]
+            .iter()
+            .take_while(|next| next.level == Level::Note)
+            .position(|next| next.file == SOURCE_NAME);
+        if let Some(offset) = note {
+            let note = diagnostics.remove(index + 1 + offset);
+            let primary = &mut diagnostics[index];
+            *primary = ClangDiagnostic { level: primary.level, message: std::mem::take(&mut primary.message), ..note };
+            has_moved = true;
+        } else if has_moved {
+            diagnostics.remove(index);
+            continue;
+        } else {
+            (diagnostics[index].file, diagnostics[index].line) = (String::new(), 0);
         }
         index += 1;
     }
@@ -85,7 +147,7 @@ fn translate(columns: &ColumnMap, diagnostic: ClangDiagnostic) -> Diagnostic {
     Diagnostic { severity, file, line: diagnostic.line, column, message: metal_words(&diagnostic.message) }
 }
 
-fn render(output: &mut String, source: &str, diagnostic: &Diagnostic, ranges: &[Range<u32>]) {
+fn render(output: &mut String, lines: &SourceLines<'_>, diagnostic: &Diagnostic, ranges: &[Range<u32>]) {
     let severity = match diagnostic.severity {
         Severity::Error => "error",
         Severity::Warning => "warning",
@@ -100,11 +162,51 @@ fn render(output: &mut String, source: &str, diagnostic: &Diagnostic, ranges: &[
     if file != SOURCE_NAME {
         return;
     }
-    let Some(text) = usize::try_from(*line).ok().and_then(|line| source.split('\n').nth(line - 1)) else { return };
-    output.push_str(text.trim_end_matches('\r'));
+    let Some(text) = lines.line(*line) else { return };
+    let start = window_start(text, *column);
+    let length = text[start..].char_indices().map(|(at, _)| at).nth(LINE_CHARS_MAX).unwrap_or(text.len() - start);
+    let cut = |column: u32| column.saturating_sub(u32::try_from(start).unwrap_or(u32::MAX)).max(1);
+    let ranges: Vec<Range<u32>> = ranges.iter().map(|range| cut(range.start)..cut(range.end)).collect();
+    let shown = &text[start..start + length];
+    output.push_str(shown);
     output.push('\n');
-    output.push_str(&caret_line(text.trim_end_matches('\r'), *column, ranges));
+    output.push_str(&caret_line(shown, cut(*column), &ranges));
     output.push('\n');
+}
+
+/// Where to begin to show a line so that `column` is seen: at its start, unless the line is longer than anybody reads.
+fn window_start(text: &str, column: u32) -> usize {
+    let column = usize::try_from(column).unwrap_or(usize::MAX);
+    if column < LINE_CHARS_MAX {
+        return 0;
+    }
+    let mut start = (column - LINE_CHARS_MAX / 2).min(text.len());
+    while !text.is_char_boundary(start) {
+        start -= 1;
+    }
+    start
+}
+
+/// The lines of a text, found once.
+#[derive(Debug)]
+struct SourceLines<'a> {
+    source: &'a str,
+    starts: Vec<usize>,
+}
+
+impl<'a> SourceLines<'a> {
+    fn new(source: &'a str) -> Self {
+        let behind = source.bytes().enumerate().filter(|(_, byte)| *byte == b'\n').map(|(at, _)| at + 1);
+        Self { source, starts: std::iter::once(0).chain(behind).collect() }
+    }
+
+    /// Line `number`, from 1, without its end.
+    fn line(&self, number: u32) -> Option<&'a str> {
+        let index = usize::try_from(number).ok()?.checked_sub(1)?;
+        let start = *self.starts.get(index)?;
+        let end = self.starts.get(index + 1).map_or(self.source.len(), |next| next - 1);
+        Some(self.source[start..end].trim_end_matches('\r'))
+    }
 }
 
 /// `~~~^~~~` under the line; tabs stay tabs, so that it lines up.
@@ -127,111 +229,36 @@ fn caret_line(text: &str, column: u32, ranges: &[Range<u32>]) -> String {
     line.trim_end().to_owned()
 }
 
-/// Plain replacements, longest first where one contains another.
-const WORDS: [(&str, &str); 25] = [
-    ("const __global_host ", "constant "),
-    ("__global_host const ", "constant "),
-    ("__global_host ", "constant "),
-    ("const __constant ", "constant "),
-    ("__constant ", "constant "),
-    ("__global_host", "constant"),
-    ("__global ", "device "),
-    ("__global", "device"),
-    ("__local ", "threadgroup "),
-    ("__local", "threadgroup"),
-    ("__private ", "thread "),
-    ("__generic ", ""),
-    ("metal::packed_vec<", "packed_vec<"),
-    ("metal::vec<", "vec<"),
-    ("metal::matrix<", "matrix<"),
-    ("_Float16", "half"),
-    ("__bf16", "bfloat"),
-    ("unsigned char", "uchar"),
-    ("unsigned short", "ushort"),
-    ("unsigned int", "uint"),
-    ("unsigned long", "ulong"),
-    ("'clang::sycl_external' attribute", "'kernel' attribute"),
-    ("SYCL device code", "a Metal library"),
-    ("SYCL kernel", "a Metal kernel"),
-    ("::__air::cast", "static_cast"),
-];
-
-/// A message of clang in MSL's words.
-fn metal_words(message: &str) -> String {
-    let mut text = message.to_owned();
-    for (from, to) in WORDS {
-        if text.contains(from) {
-            text = text.replace(from, to);
-        }
-    }
-    for (template, prefix) in [("packed_vec<", "packed_"), ("vec<", ""), ("matrix<", "")] {
-        text = replace_template(&text, template, prefix);
-    }
-    drop_repeated_aka(&text)
-}
-
-/// `vec<float, 4>` to `float4`, `matrix<half, 2, 3>` to `half2x3`.
-fn replace_template(text: &str, template: &str, prefix: &str) -> String {
-    let mut output = String::with_capacity(text.len());
-    let mut rest = text;
-    while let Some(at) = rest.find(template) {
-        let is_word_start = !rest[..at].ends_with(|c: char| c.is_alphanumeric() || c == '_');
-        let inside = &rest[at + template.len()..];
-        let end = inside.find('>').filter(|_| is_word_start);
-        let arguments: Option<Vec<&str>> = end.map(|end| inside[..end].split(',').map(str::trim).collect());
-        match (end, arguments.as_deref()) {
-            (Some(end), Some([element, extents @ ..])) if is_plain(element, extents) => {
-                output.push_str(&rest[..at]);
-                output.push_str(prefix);
-                output.push_str(element);
-                output.push_str(&extents.join("x"));
-                rest = &inside[end + 1..];
-            }
-            _ => {
-                output.push_str(&rest[..at + template.len()]);
-                rest = inside;
-            }
-        }
-    }
-    output.push_str(rest);
-    output
-}
-
-fn is_plain(element: &str, extents: &[&str]) -> bool {
-    let is_word =
-        |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
-    is_word(element) && !extents.is_empty() && extents.iter().all(|extent| extent.parse::<u32>().is_ok())
-}
-
-/// `'uint' (aka 'uint')` to `'uint'`.
-fn drop_repeated_aka(text: &str) -> String {
-    let mut output = String::with_capacity(text.len());
-    let mut rest = text;
-    while let Some(at) = rest.find(" (aka '") {
-        let inside = &rest[at + " (aka '".len()..];
-        let Some(end) = inside.find("')") else { break };
-        output.push_str(&rest[..at]);
-        if !output.ends_with(&format!("'{}'", &inside[..end])) {
-            output.push_str(&rest[at..at + " (aka '".len() + end + 2]);
-        }
-        rest = &inside[end + 2..];
-    }
-    output.push_str(rest);
-    output
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn types_have_metal_names() {
-        let message =
-            "cannot convert 'const __global_host vec<float, 4> *' to '__global metal::matrix<_Float16, 2, 3> *'";
-        assert_eq!(metal_words(message), "cannot convert 'constant float4 *' to 'device half2x3 *'");
-        assert_eq!(metal_words("'uint' (aka 'unsigned int') and 'myvec<int, 2>'"), "'uint' and 'myvec<int, 2>'");
-        assert_eq!(metal_words("'T' (aka 'unsigned int')"), "'T' (aka 'uint')");
-        assert_eq!(metal_words("vec<"), "vec<");
+    fn a_long_line_is_shown_around_the_place() {
+        let source = format!("x\r\n{}é!{}", "a".repeat(2000), "b".repeat(2000));
+        let at = |column| Diagnostic {
+            severity: Severity::Error,
+            file: SOURCE_NAME.to_owned(),
+            line: 2,
+            column,
+            message: String::new(),
+        };
+        for column in [1, 500, 2001, 2003, 4000, 9000] {
+            let mut report = Report::default();
+            append_plain(&mut report, &source, vec![at(column)]);
+            let lines: Vec<&str> = report.rendered.lines().collect();
+            assert!(lines[1].chars().count() <= LINE_CHARS_MAX, "column {column}");
+            let caret = lines[2].find('^');
+            let shown = caret.and_then(|at| lines[1].chars().nth(at));
+            let expected = match column {
+                1 | 500 => Some('a'),
+                2001 => Some('é'),
+                2003 => Some('!'),
+                4000 => Some('b'),
+                _ => None,
+            };
+            assert_eq!(shown, expected, "column {column}");
+        }
     }
 
     #[test]

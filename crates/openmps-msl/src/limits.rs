@@ -9,3 +9,9 @@ pub const BUFFER_COUNT_MAX: u32 = 31;
 
 /// Errors after which clang stops: enough for a person, bounded for nonsense.
 pub const ERROR_COUNT_MAX: u32 = 40;
+
+/// Warnings of the rewriter about one text; further ones are dropped.
+pub const WARNING_COUNT_MAX: usize = 40;
+
+/// Characters of a line that are shown under a message; of a longer line those around the place.
+pub const LINE_CHARS_MAX: usize = 500;

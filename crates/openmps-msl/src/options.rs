@@ -11,7 +11,7 @@ use crate::limits::ERROR_COUNT_MAX;
 const DATA_LAYOUT: &str = "e-p:64:64:64-i1:8:8-i8:8:8-i16:16:16-i32:32:32-i64:64:64-f32:32:32-f64:64:64-v16:16:16-v24:32:32-v32:32:32-v48:64:64-v64:64:64-v96:128:128-v128:128:128-v192:256:256-v256:256:256-v512:512:512-v1024:1024:1024-n8:16:32";
 
 /// Arguments that never change, each with its reason.
-const FIXED_ARGUMENTS: [&str; 39] = [
+const FIXED_ARGUMENTS: [&str; 43] = [
     // Raw vector arguments of `air.*` functions keep AIR's signatures, and vectors AIR's alignments.
     "-triple",
     "spir64",
@@ -62,6 +62,14 @@ const FIXED_ARGUMENTS: [&str; 39] = [
     "-Wno-overriding-option",
     "-Wno-pass-failed",
     "-Wno-c++20-extensions",
+    // Clang goes on with another stack.
+    "-Wno-stack-exhausted",
+    // Metal has none.
+    "-Werror=vla-cxx-extension",
+    // Directives that crash or hang clang are for those who work on clang.
+    "-disable-pragma-debug-crash",
+    // `vec<[...], 2>` says less than `float2`.
+    "-fno-elide-type",
 ];
 
 /// Every pair for which a precompiled header is worth having.

@@ -75,7 +75,7 @@ mod process {
             let memory = |settings: &Settings, bytes| limits(settings, bytes).memory_bytes;
             assert_eq!(memory(&settings, 1 << 40), 8 << 30);
             assert_eq!(memory(&settings, 4 << 30), 2 << 30);
-            assert_eq!(memory(&settings, 1 << 20), 1 << 28);
+            assert_eq!(memory(&settings, 1 << 20), 1 << 30);
             settings.compiler_memory_limit = Some(3 << 30);
             assert_eq!(memory(&settings, 1 << 20), 3 << 30);
         }

@@ -58,8 +58,8 @@ pub const ANNOUNCED_OS: (u32, u32) = (15, 2);
 /// A command takes a few hundred bytes.
 pub const STREAM_COMMANDS_MAX: u64 = 16_384;
 
-/// Least address space that the compiler process can be told to keep to: LLVM's libraries, a precompiled header and the
-/// stacks take half of it before anything is compiled.
-pub const COMPILER_MEMORY_BYTES_MIN: u64 = 1 << 28;
+/// Least address space that the compiler process can be told to keep to: LLVM's libraries, a precompiled header, stacks and
+/// what the allocator reserves for each thread take half of it before anything is compiled.
+pub const COMPILER_MEMORY_BYTES_MIN: u64 = 1 << 30;
 /// The compiler gets at most this part of the memory that the process may use.
 pub const COMPILER_PART_OF_MEMORY: u64 = 2;

@@ -5,6 +5,8 @@
 
 use openmps_engine::{Diagnostic, Severity};
 
+use crate::limits::WARNING_COUNT_MAX;
+
 use super::stream::{Stream, Word};
 use super::walker::Walker;
 
@@ -162,6 +164,10 @@ impl<'a> Walker<'a> {
     }
 
     fn warn(&mut self, position: usize, message: String) {
+        // Finding a line costs a look at all text before it.
+        if self.warnings.len() >= WARNING_COUNT_MAX {
+            return;
+        }
         let before = &self.source[..position];
         let line = before.bytes().filter(|byte| *byte == b'\n').count() + 1;
         let column = position - before.rfind('\n').map_or(0, |at| at + 1) + 1;

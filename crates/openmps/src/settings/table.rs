@@ -212,12 +212,12 @@ static TABLE: [Setting; 19] = [
         kind: "decimal integer",
         unit: "bytes",
         default: "8 GiB, or half of the memory that the process may use if that is less",
-        range: "2^28 to 2^63-1; anything else warns and is ignored",
+        range: "2^30 to 2^63-1; anything else warns and is ignored",
         doc: "Address space of the compiler process; a compilation that needs more raises.",
         apply: |settings, value| {
             let range = COMPILER_MEMORY_BYTES_MIN..=i64::MAX.unsigned_abs();
             let name = "OPENMPS_COMPILER_MEMORY_LIMIT";
-            settings.compiler_memory_limit = whole_number(settings, name, value, range, "of bytes from 2^28 to 2^63-1");
+            settings.compiler_memory_limit = whole_number(settings, name, value, range, "of bytes from 2^30 to 2^63-1");
         },
     },
     Setting {

@@ -126,12 +126,12 @@ fn limits_of_the_compiler_are_numbers_in_range() {
     assert_eq!(settings.compiler_time_limit, Some(Duration::from_secs(5)));
     assert_eq!(settings.compiler_memory_limit, Some(1 << 30));
     assert!(settings.warnings.is_empty());
-    for (time, memory) in [("0", "268435455"), ("86401", "9223372036854775808"), ("1.5", "1G"), ("", "")] {
+    for (time, memory) in [("0", "1073741823"), ("86401", "9223372036854775808"), ("1.5", "1G"), ("", "")] {
         let settings = with(&[("OPENMPS_COMPILER_TIME_LIMIT", time), ("OPENMPS_COMPILER_MEMORY_LIMIT", memory)]);
         assert_eq!((settings.compiler_time_limit, settings.compiler_memory_limit), (None, None));
         let expected = [
             format!("Ignoring OPENMPS_COMPILER_TIME_LIMIT={time}, expected a number of seconds from 1 to 86400"),
-            format!("Ignoring OPENMPS_COMPILER_MEMORY_LIMIT={memory}, expected a number of bytes from 2^28 to 2^63-1"),
+            format!("Ignoring OPENMPS_COMPILER_MEMORY_LIMIT={memory}, expected a number of bytes from 2^30 to 2^63-1"),
         ];
         assert_eq!(settings.warnings, expected);
     }

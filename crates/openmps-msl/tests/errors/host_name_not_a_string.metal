@@ -1,0 +1,3 @@
+#include <metal_stdlib>
+using namespace metal;
+[[host_name(g)]] kernel void f(device int* x) { x[0] = 1; }

@@ -1,0 +1,5 @@
+#include <metal_stdlib>
+using namespace metal;
+template <typename T> kernel void f(device T* x) { x[0] = 1; }
+template [[host_name("f_any")]] kernel void f<float>(device float*);
+template [[host_name("f_any")]] kernel void f<int>(device int*);

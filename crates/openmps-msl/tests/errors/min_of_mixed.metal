@@ -1,0 +1,5 @@
+#include <metal_stdlib>
+using namespace metal;
+kernel void f(device float* x, uint i [[thread_position_in_grid]]) {
+  x[i] = min(i, 3);
+}

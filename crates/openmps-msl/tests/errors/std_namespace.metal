@@ -1,0 +1,5 @@
+#include <metal_stdlib>
+using namespace metal;
+kernel void f(device float* x) {
+  x[0] = std::max(x[0], x[1]);
+}

@@ -1,0 +1,5 @@
+#include <metal_stdlib>
+using namespace metal;
+kernel void f(device float4* x) {
+  x[0].xy = x[1].xg;
+}

@@ -1,0 +1,5 @@
+#include <metal_stdlib>
+using namespace metal;
+kernel void f(device float4* x, device float3* y) {
+  x[0] = float4(y[0], y[1]);
+}
