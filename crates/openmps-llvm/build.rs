@@ -2,11 +2,12 @@
 
 use std::process::Command;
 
-const SOURCES: [&str; 10] = [
+const SOURCES: [&str; 11] = [
     "clang_bridge.cpp",
     "diagnostics.cpp",
     "kernels.cpp",
     "air_module.cpp",
+    "constructors.cpp",
     "instruction.cpp",
     "function.cpp",
     "memory.cpp",
@@ -14,11 +15,12 @@ const SOURCES: [&str; 10] = [
     "annotations.cpp",
     "kernel_checks.cpp",
 ];
-const HEADERS: [&str; 7] = [
+const HEADERS: [&str; 8] = [
     "clang_bridge.h",
     "diagnostics.h",
     "kernels.h",
     "air_module.h",
+    "constructors.h",
     "restrictions.h",
     "annotations.h",
     "kernel_checks.h",

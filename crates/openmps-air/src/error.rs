@@ -93,6 +93,14 @@ pub enum Error {
         /// The way back to it.
         chain: String,
     },
+    /// A function constant that is not as it should be, or does not get the value that it needs.
+    #[error("function constant {constant}: {what}")]
+    Constant {
+        /// The constant's name in quotes with index and type, or which node of the list.
+        constant: String,
+        /// What is wrong.
+        what: String,
+    },
     /// A node of `!air.kernel` that is not as it should be.
     #[error("kernel {kernel}: {what}")]
     Kernel {

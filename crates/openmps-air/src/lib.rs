@@ -1,15 +1,18 @@
 //! AIR: the container around it, verification, reflection, and the table of `air.*` intrinsics with their references.
 //!
 //! [`intrinsics`] needs no LLVM: it says what every function is called, what it takes, and what it computes. [`verify`] turns
-//! untrusted bitcode into [`VerifiedAir`](openmps_engine::VerifiedAir), and [`reflect`] reads the signatures of its kernels.
+//! untrusted bitcode into [`VerifiedAir`](openmps_engine::VerifiedAir), [`reflect`] reads the signatures of its kernels, and
+//! [`specialize`] gives function constants their values.
 //!
 //! [`metallib`] reads and writes the container around bitcode and needs no LLVM either.
 //!
-//! Left out: textures, Metal 4 tensors, and function constants that the host sets.
+//! Left out: Metal 4 tensors.
 //!
 //! Dependencies: `openmps-engine` has the types that leave here, `openmps-llvm` parses, `thiserror` writes the error texts.
 #![forbid(unsafe_code)]
 
+#[cfg(feature = "llvm")]
+mod constructors;
 pub mod element;
 #[cfg(feature = "llvm")]
 pub mod error;
@@ -21,11 +24,15 @@ mod reach;
 #[cfg(feature = "llvm")]
 pub mod reflect;
 #[cfg(feature = "llvm")]
+pub mod specialize;
+#[cfg(feature = "llvm")]
 pub mod verify;
 
 #[cfg(feature = "llvm")]
 pub use error::Error;
 #[cfg(feature = "llvm")]
 pub use reflect::reflect;
+#[cfg(feature = "llvm")]
+pub use specialize::specialize;
 #[cfg(feature = "llvm")]
 pub use verify::{verify, verify_and_reflect};

@@ -36,5 +36,7 @@ pub const THREADGROUP_BUFFERS_MAX: u32 = 31;
 pub const TEXTURES_MAX: u32 = 128;
 /// Samplers of a kernel: indices 0 to 15 (Metal feature set tables).
 pub const SAMPLERS_MAX: u32 = 16;
+/// Most instructions that a constructor runs, with all calls: those of MLX and Metal Flash Attention have about a hundred.
+pub const CONSTRUCTOR_INSTRUCTIONS_MAX: u64 = 1 << 20;
 /// Longest quotation of IR in an error text, in characters.
 pub const QUOTATION_CHARS_MAX: usize = 160;

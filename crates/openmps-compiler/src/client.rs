@@ -12,8 +12,8 @@ use std::sync::OnceLock;
 
 use openmps_cpu::CodeGenerator;
 use openmps_engine::{
-    CompileError, CompileOptions, CompiledSource, EngineError, EngineOptions, KernelSignature, SourceCompiler,
-    VerifiedAir,
+    AirLoader, CompileError, CompileOptions, CompiledSource, ConstantValues, EngineError, EngineOptions,
+    KernelSignature, LoadedAir, SourceCompiler, VerifiedAir,
 };
 
 use crate::cache::{CACHE_BYTES_DEFAULT, DiskCache, Key};
@@ -123,9 +123,7 @@ impl SourceCompiler for Client {
         }
         let answer = match self.ask(&request, "it compiled source text").map_err(|error| internal(&error))? {
             Response::Source(answer) => answer,
-            Response::Object(_) => {
-                return Err(internal(&ProcessError::Answer("it answers another question".to_owned())));
-            }
+            Response::Air(_) | Response::Object(_) => return Err(internal(&another_question())),
         };
         // Wrong source stays wrong; a failure of the compiler need not repeat.
         if !matches!(answer, Err(CompileError::Internal(_))) {
@@ -156,15 +154,58 @@ impl CodeGenerator for Client {
         let purpose = format!("it compiled kernel '{}'", signature.name);
         let object = match self.ask(&request, &purpose).map_err(|error| internal(&error))? {
             Response::Object(answer) => answer?,
-            Response::Source(_) => {
-                return Err(internal(&ProcessError::Answer("it answers another question".to_owned())));
-            }
+            Response::Source(_) | Response::Air(_) => return Err(internal(&another_question())),
         };
         if is_cacheable {
             self.keep(&key, &object);
         }
         Ok(object)
     }
+}
+
+impl AirLoader for Client {
+    fn load(&self, bitcode: &[u8]) -> Result<LoadedAir, EngineError> {
+        let key = self.key("air", &[bitcode]);
+        let request = || Request::LoadAir { bitcode: bitcode.to_owned() };
+        self.answer_air(&key, request, "it read a module of a Metal library")
+    }
+
+    fn specialize(&self, air: &VerifiedAir, kernel: &str, values: &ConstantValues) -> Result<LoadedAir, EngineError> {
+        let described =
+            protocol::encode(&(kernel, values)).map_err(|error| EngineError::Internal(error.to_string()))?;
+        let key = self.key("specialized", &[air.hash().as_bytes(), &described]);
+        let request = || Request::Specialize { air: air.clone(), kernel: kernel.to_owned(), values: values.clone() };
+        self.answer_air(&key, request, &format!("it set the function constants of kernel '{kernel}'"))
+    }
+}
+
+impl Client {
+    /// The answer kept under `key`, else the compiler's to `request`.
+    fn answer_air(
+        &self,
+        key: &Key,
+        request: impl FnOnce() -> Request,
+        purpose: &str,
+    ) -> Result<LoadedAir, EngineError> {
+        let internal = |error: &dyn std::fmt::Display| EngineError::Internal(error.to_string());
+        if let Some(answer) = self.cached(key) {
+            return answer;
+        }
+        let request = protocol::encode(&request()).map_err(|error| internal(&error))?;
+        let answer = match self.ask(&request, purpose).map_err(|error| internal(&error))? {
+            Response::Air(answer) => answer,
+            Response::Source(_) | Response::Object(_) => return Err(internal(&another_question())),
+        };
+        // A bad module stays bad; a failure of the compiler need not repeat.
+        if !matches!(answer, Err(EngineError::Internal(_))) {
+            self.keep(key, &answer);
+        }
+        answer
+    }
+}
+
+fn another_question() -> ProcessError {
+    ProcessError::Answer("it answers another question".to_owned())
 }
 
 /// Size and time of the executable and of every header: what changes when either is replaced.

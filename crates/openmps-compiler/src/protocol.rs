@@ -6,14 +6,15 @@
 use std::io::{self, Read, Write};
 
 use openmps_engine::{
-    CompileError, CompileOptions, CompiledSource, EngineError, EngineOptions, KernelSignature, VerifiedAir,
+    CompileError, CompileOptions, CompiledSource, ConstantValues, EngineError, EngineOptions, KernelSignature,
+    LoadedAir, VerifiedAir,
 };
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize as SerializeDerive};
 
 /// Changes with every change of the types below or of what the engine crate puts into them.
-pub const PROTOCOL_VERSION: u32 = 4;
+pub const PROTOCOL_VERSION: u32 = 5;
 
 /// Most bytes of one frame; the largest known library (19,455 kernels) is 80 MB of bitcode.
 pub const FRAME_BYTES_MAX: u32 = 512 << 20;
@@ -27,6 +28,20 @@ pub enum Request {
         source: String,
         /// How to compile it.
         options: CompileOptions,
+    },
+    /// Bitcode that another compiler made to a module with signatures.
+    LoadAir {
+        /// The bitcode, which nobody has verified.
+        bitcode: Vec<u8>,
+    },
+    /// Function constants of one kernel to their values.
+    Specialize {
+        /// The module.
+        air: VerifiedAir,
+        /// The kernel's host name.
+        kernel: String,
+        /// The values.
+        values: ConstantValues,
     },
     /// One kernel of an AIR module to a relocatable object.
     BuildObject {
@@ -44,6 +59,8 @@ pub enum Request {
 pub enum Response {
     /// To [`Request::CompileSource`].
     Source(Result<CompiledSource, CompileError>),
+    /// To [`Request::LoadAir`] and [`Request::Specialize`].
+    Air(Result<LoadedAir, EngineError>),
     /// To [`Request::BuildObject`]: the bytes of an ELF relocatable object.
     Object(Result<Vec<u8>, EngineError>),
 }

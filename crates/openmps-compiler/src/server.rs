@@ -6,7 +6,7 @@ use std::os::unix::net::UnixStream;
 use std::thread;
 
 use openmps_cpu::{CodeGenerator, LlvmCodeGenerator};
-use openmps_engine::SourceCompiler;
+use openmps_engine::{ConstantValues, EngineError, LoadedAir, SourceCompiler, VerifiedAir};
 use openmps_msl::MslCompiler;
 
 use crate::limits::{OUT_OF_MEMORY_STATUS, STACK_BYTES};
@@ -46,6 +46,8 @@ fn answer_all(compiler: &MslCompiler, mut socket: UnixStream) -> io::Result<()> 
 fn answer(compiler: &MslCompiler, request: Request) -> Response {
     match request {
         Request::CompileSource { source, options } => Response::Source(compiler.compile_source(&source, &options)),
+        Request::LoadAir { bitcode } => Response::Air(load(&bitcode)),
+        Request::Specialize { air, kernel, values } => Response::Air(specialize(&air, &kernel, &values)),
         Request::BuildObject { air, signature, options } => {
             Response::Object(LlvmCodeGenerator.generate(&air, &signature, &options))
         }
@@ -58,6 +60,20 @@ fn limit_memory(bytes: u64) -> io::Result<()> {
     let limit = libc::rlimit { rlim_cur: bytes, rlim_max: bytes };
     // SAFETY: the pointer is to a live structure that the call only reads.
     if unsafe { libc::setrlimit(libc::RLIMIT_AS, &limit) } == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
+fn load(bitcode: &[u8]) -> Result<LoadedAir, EngineError> {
+    let (air, kernels) = openmps_air::verify_and_reflect(bitcode).map_err(invalid)?;
+    Ok(LoadedAir { air, kernels })
+}
+
+fn specialize(air: &VerifiedAir, kernel: &str, values: &ConstantValues) -> Result<LoadedAir, EngineError> {
+    let (air, signature) = openmps_air::specialize(air, kernel, values).map_err(invalid)?;
+    Ok(LoadedAir { air, kernels: vec![signature] })
+}
+
+fn invalid(error: openmps_air::Error) -> EngineError {
+    EngineError::Invalid(error.to_string())
 }
 
 /// An interrupt from the terminal is for the client, whose end this process notices by itself.

@@ -121,9 +121,9 @@ impl Dispatch<'_> {
             }
             Ok(())
         });
-        let trapped = take_trap();
+        let trap = take_trap();
         result?;
-        trapped.map_or(Ok(()), |reason| Err(reason.to_owned()))
+        trap.map_or(Ok(()), |reason| Err(reason.to_owned()))
     }
 
     fn run_group(&self, context: &GroupContext) -> Result<(), String> {

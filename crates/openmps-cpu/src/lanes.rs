@@ -42,11 +42,12 @@ pub(crate) enum LaneOperation {
     ShuffleAndFillUp,
     ShuffleAndFillDown,
     MatrixMultiplyAccumulate,
+    Copy,
 }
 
 impl LaneOperation {
     /// Every operation, in the order of its number.
-    pub(crate) const ALL: [Self; 30] = [
+    pub(crate) const ALL: [Self; 31] = [
         Self::Barrier,
         Self::Sum,
         Self::Product,
@@ -77,6 +78,7 @@ impl LaneOperation {
         Self::ShuffleAndFillUp,
         Self::ShuffleAndFillDown,
         Self::MatrixMultiplyAccumulate,
+        Self::Copy,
     ];
 
     /// Whether there is a second vector operand.
@@ -186,7 +188,7 @@ pub(crate) struct LaneRequest {
     /// `modulo` of a fill shuffle.
     pub(crate) modulo: u32,
     /// The words: read by [`serve`], then overwritten with the result. One for each vector element, then as many of the
-    /// fill operand; six for a matrix product; none for a barrier.
+    /// fill operand; six for a matrix product; [`COPY_WORDS`] for a copy, which leaves them; none for a barrier.
     pub(crate) values: *mut u64,
 }
 
@@ -247,6 +249,13 @@ pub(crate) unsafe fn serve(requests: &[Option<LaneRequest>; SIMD_WIDTH]) -> Resu
     if operation == LaneOperation::Barrier {
         return Ok(());
     }
+    if operation == LaneOperation::Copy {
+        // All lanes hand over the same words.
+        let lane = requests.iter().position(Option::is_some).unwrap_or(0);
+        // SAFETY: the kernel vouches for the tiles, as for every address that it uses itself.
+        unsafe { copy(&std::array::from_fn(|word| read(lane, word))) };
+        return Ok(());
+    }
     if operation == LaneOperation::MatrixMultiplyAccumulate {
         let product = multiply_accumulate(|lane, word| {
             f32::from_bits(u32::try_from(read(lane, word) & 0xffff_ffff).expect("masked to 32 bits"))
@@ -271,6 +280,42 @@ pub(crate) unsafe fn serve(requests: &[Option<LaneRequest>; SIMD_WIDTH]) -> Resu
         }
     }
     Ok(())
+}
+
+/// Words of a copy: bytes of an element; the target's address, elements a row, width and height of its tile; the same four of the
+/// source; the offset (x, y) of the target's tile in the source's; the clamp mode.
+pub(crate) const COPY_WORDS: usize = 12;
+
+/// The clamp mode in which elements outside of the source's tile are those at its edge; they are zero in the other one.
+const CLAMP_TO_EDGE: u64 = 1;
+
+/// Fills the target's tile from the source's.
+///
+/// # Safety
+/// The tiles are memory that the calling kernel may write and read.
+unsafe fn copy(words: &[u64; COPY_WORDS]) {
+    let [size, target, target_row, width, height, source, source_row, source_width, source_height, x0, y0, mode] =
+        words.map(|word| usize::try_from(word).expect("words have 64 bits on this target"));
+    let (target, source) =
+        (std::ptr::with_exposed_provenance_mut::<u8>(target), std::ptr::with_exposed_provenance::<u8>(source));
+    let is_empty = source_width == 0 || source_height == 0;
+    for y in 0..height {
+        for x in 0..width {
+            let (mut from_x, mut from_y) = (x.wrapping_add(x0), y.wrapping_add(y0));
+            let is_outside = from_x >= source_width || from_y >= source_height;
+            let place = y.wrapping_mul(target_row).wrapping_add(x).wrapping_mul(size);
+            let to = target.wrapping_add(place);
+            if is_empty || (is_outside && mode as u64 != CLAMP_TO_EDGE) {
+                // SAFETY: inside of the target's tile, as the caller vouches for.
+                unsafe { to.write_bytes(0, size) };
+                continue;
+            }
+            (from_x, from_y) = (from_x.min(source_width - 1), from_y.min(source_height - 1));
+            let from = source.wrapping_add(from_y.wrapping_mul(source_row).wrapping_add(from_x).wrapping_mul(size));
+            // SAFETY: inside of both tiles, which the caller vouches for; they may overlap.
+            unsafe { to.copy_from(from, size) };
+        }
+    }
 }
 
 /// The result of `operation` on every lane; inactive lanes get unspecified values.
@@ -301,7 +346,7 @@ fn evaluate_cluster(
     let ballot = members.iter().filter(is_true).fold(0_u64, |mask, lane| mask | 1 << (lane - first));
     let mut all = |value: u64| members.iter().for_each(|&lane| result[lane] = value);
     match operation {
-        Op::Barrier | Op::MatrixMultiplyAccumulate => {}
+        Op::Barrier | Op::MatrixMultiplyAccumulate | Op::Copy => {}
         Op::Sum => all(reduce(Fold::Sum, element, lanes.data, members)),
         Op::Product => all(reduce(Fold::Product, element, lanes.data, members)),
         Op::Min => all(reduce(Fold::Min, element, lanes.data, members)),

@@ -33,13 +33,18 @@ thread_local! {
     static TRAPPED: Cell<Option<&'static str>> = const { Cell::new(None) };
 }
 
-/// What the deepest copy of a recursive function calls (`RECURSION_TRAP` of `openmps-air`). The kernel goes on with zero, so
-/// that no frame has to be left; the launch fails when its threadgroups have run.
+/// What the deepest copy of a recursive function calls (`RECURSION_TRAP` of `openmps-air`).
 pub(crate) extern "C" fn trap() {
     trap_with("functions call each other more deeply than they are compiled for");
 }
 
-/// Makes the launch that runs on this thread fail when its threadgroups have run.
+/// What a call of a function in a visible function table has become: this engine links no functions.
+pub(crate) extern "C" fn trap_table() {
+    trap_with("it calls a function of a visible function table, which has none");
+}
+
+/// Makes the launch that runs on this thread fail when its threadgroups have run. The kernel goes on with zero, so that no
+/// frame has to be left.
 pub(crate) fn trap_with(reason: &'static str) {
     TRAPPED.set(Some(reason));
 }

@@ -48,6 +48,18 @@ pub struct CompiledSource {
     pub warnings: Vec<Diagnostic>,
 }
 
+/// A library that a compiler made before: bitcode of each function, by name.
+pub trait PrecompiledLibrary: Send + Sync {
+    /// Names of its kernels, in the file's order.
+    fn kernel_names(&self) -> Vec<String>;
+
+    /// The bitcode, which nobody has verified, of the kernel `name`; `None` where there is none of this name.
+    ///
+    /// # Errors
+    /// What is wrong with the file, and where.
+    fn bitcode(&self, name: &str) -> Result<Option<Vec<u8>>, String>;
+}
+
 /// Turns Metal source text into AIR.
 pub trait SourceCompiler: Send + Sync {
     /// Compiles one translation unit, all includes except the standard library's already expanded.

@@ -24,7 +24,7 @@ pub use bindings::{Binding, Bindings, BufferIndex, SamplerIndex, TextureIndex};
 pub use constants::{ConstantScalar, ConstantType, ConstantValue, ConstantValues, FunctionConstant};
 pub use engine::{CompiledKernel, Completion, Engine, EngineOptions, KernelProperties};
 pub use error::{CompileError, Diagnostic, DispatchError, EngineError, Severity};
-pub use frontend::{CompileOptions, CompiledSource, LanguageVersion, MathMode, SourceCompiler};
+pub use frontend::{CompileOptions, CompiledSource, LanguageVersion, MathMode, PrecompiledLibrary, SourceCompiler};
 pub use grid::Grid;
 pub use signature::{
     AddressSpace, Argument, ArgumentKind, BufferAccess, Builtin, BuiltinType, KernelSignature, Presence, Scalar,

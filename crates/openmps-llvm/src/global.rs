@@ -3,8 +3,8 @@
 use llvm_sys::LLVMValue;
 use llvm_sys::core::{
     LLVMGetAlignment, LLVMGetInitializer, LLVMGetLinkage, LLVMGlobalGetValueType, LLVMIsDeclaration,
-    LLVMIsExternallyInitialized, LLVMIsGlobalConstant, LLVMIsThreadLocal, LLVMSetAlignment, LLVMSetGlobalConstant,
-    LLVMSetInitializer, LLVMSetLinkage,
+    LLVMIsExternallyInitialized, LLVMIsGlobalConstant, LLVMIsThreadLocal, LLVMSetAlignment,
+    LLVMSetExternallyInitialized, LLVMSetGlobalConstant, LLVMSetInitializer, LLVMSetLinkage,
 };
 
 use crate::function::{Linkage, section};
@@ -84,6 +84,12 @@ impl<'m> Global<'m> {
     pub fn is_externally_initialized(self) -> bool {
         // SAFETY: live by the invariant of `Global`.
         unsafe { LLVMIsExternallyInitialized(self.raw()) != 0 }
+    }
+
+    /// Says whether somebody outside of the module changes its contents before the program starts.
+    pub fn set_externally_initialized(self, externally: bool) {
+        // SAFETY: live by the invariant of `Global`.
+        unsafe { LLVMSetExternallyInitialized(self.raw(), i32::from(externally)) }
     }
 
     /// Whether each thread of the operating system has its own.

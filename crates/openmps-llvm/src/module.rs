@@ -34,6 +34,11 @@ use crate::string::{ObjectCode, borrowed, c_text, owned};
 use crate::ty::Type;
 use crate::value::Value;
 
+unsafe extern "C" {
+    /// `csrc/constructors.cpp`.
+    fn openmps_llvm_fold_constructors(module: *mut LLVMModule) -> usize;
+}
+
 /// A module of a context. Handles to its parts borrow it; what deletes parts takes it by `&mut`, so no handle is left then.
 pub struct Module<'ctx> {
     context: &'ctx Context,
@@ -254,6 +259,15 @@ impl<'ctx> Module<'ctx> {
             // SAFETY: live and unused; `&mut self` proves that no other handle is left.
             unsafe { LLVMDeleteGlobal(global.raw()) }
         }
+    }
+
+    /// Runs the constructors of `llvm.global_ctors` in order, keeps what they write as initial values, and takes those that ran
+    /// off the list. Returns how many could not run: they depend on externally initialized variables, loop, or call what
+    /// nothing defines.
+    pub fn fold_constructors(&mut self) -> usize {
+        self.bury();
+        // SAFETY: live by the invariant of `Module`; `&mut self` proves that no handle is left to what it deletes.
+        unsafe { openmps_llvm_fold_constructors(self.raw()) }
     }
 
     /// Every alias in order.

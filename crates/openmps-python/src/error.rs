@@ -20,6 +20,7 @@ pub(crate) fn library_error(py: Python<'_>, error: &LibraryError) -> PyErr {
         }
         LibraryError::Stream(error) => stream_error(py, error),
         LibraryError::Create(_)
+        | LibraryError::Load { .. }
         | LibraryError::NoSuchKernel(_)
         | LibraryError::Pipeline(_)
         | LibraryError::Dispatch(_) => PyRuntimeError::new_err(error.to_string()),

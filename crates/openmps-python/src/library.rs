@@ -1,16 +1,14 @@
 //! `torch._C._mps_ShaderLibrary` and `_mps_PrecompiledShaderLibrary`: kernels by name.
 
+use std::path::Path;
+
 use openmps::library::compile_options;
 use openmps::{LanguageVersion, Library, Settings};
-use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
 use crate::error::library_error;
 use crate::kernel::PyKernel;
-
-/// The first bytes of every compiled Metal library.
-const METALLIB_MAGIC: &[u8] = b"MTLB";
 
 /// A library compiled from source. Attributes are its kernels; a name that is none raises RuntimeError, so that
 /// `hasattr` raises as well, which is upstream's contract.
@@ -30,9 +28,22 @@ impl PyLibrary {
     }
 }
 
-/// A library from a `.metallib`. No value of this class exists yet: loading reports why.
+/// A library from a `.metallib`, with the same protocol.
 #[pyclass(name = "_mps_PrecompiledShaderLibrary", module = "torch._C", frozen)]
-pub(crate) struct PyPrecompiledLibrary {}
+pub(crate) struct PyPrecompiledLibrary {
+    library: Library,
+}
+
+#[pymethods]
+impl PyPrecompiledLibrary {
+    fn __getattr__(&self, py: Python<'_>, name: &str) -> PyResult<PyKernel> {
+        py.detach(|| self.library.kernel(name)).map(PyKernel::new).map_err(|error| library_error(py, &error))
+    }
+
+    fn __dir__(&self) -> Vec<String> {
+        self.library.kernel_names()
+    }
+}
 
 /// `torch._C._mps_compileShader`: compiles Metal source, all includes but the standard library's already expanded.
 #[pyfunction]
@@ -42,32 +53,18 @@ fn compile_shader(py: Python<'_>, source: &str) -> PyResult<PyLibrary> {
     Ok(PyLibrary { library })
 }
 
-/// `torch._C._mps_loadMetalllib`.
+/// `torch._C._mps_loadMetalllib`: opens a compiled library in memory.
 #[pyfunction]
 fn load_metallib(data: &Bound<'_, PyBytes>) -> PyResult<PyPrecompiledLibrary> {
-    Err(PyRuntimeError::new_err(format!("Failed to load metallib: {}", refusal(data.as_bytes()))))
+    let library = Library::from_metallib(data.as_bytes()).map_err(|error| library_error(data.py(), &error))?;
+    Ok(PyPrecompiledLibrary { library })
 }
 
-/// `torch._C._mps_loadMetallibFromPath`.
+/// `torch._C._mps_loadMetallibFromPath`: opens a compiled library in a file.
 #[pyfunction]
-fn load_metallib_from_path(path: &str) -> PyResult<PyPrecompiledLibrary> {
-    let reason = match std::fs::read(path) {
-        Ok(data) => refusal(&data),
-        Err(error) => error.to_string(),
-    };
-    Err(PyRuntimeError::new_err(format!("Failed to load metallib from '{path}': {reason}")))
-}
-
-/// Why these bytes do not become a library.
-fn refusal(data: &[u8]) -> String {
-    if data.starts_with(METALLIB_MAGIC) {
-        return "this release compiles Metal source only, precompiled libraries are not read yet".to_owned();
-    }
-    if data.is_empty() {
-        return "the file is empty".to_owned();
-    }
-    let start = &data[..data.len().min(METALLIB_MAGIC.len())];
-    format!("not a Metal library: it begins with \"{}\", expected \"MTLB\"", start.escape_ascii())
+fn load_metallib_from_path(py: Python<'_>, path: &str) -> PyResult<PyPrecompiledLibrary> {
+    let library = py.detach(|| Library::from_metallib_file(Path::new(path)));
+    Ok(PyPrecompiledLibrary { library: library.map_err(|error| library_error(py, &error))? })
 }
 
 /// Adds this file's functions.

@@ -1,10 +1,19 @@
-//! The compiler of Metal source text that this build has: the only file that names the crate behind it.
+//! What turns Metal source text and compiled libraries into AIR in this build: the only file that names the crates behind it.
 //!
 //! The compiler is another process (see `openmps-compiler`); its executable is the one in `OPENMPS_COMPILER`, else the one in
 //! the folder that [`set_compiler_directory`](crate::library::set_compiler_directory) named, else the one beside the running
 //! program. Answers are kept in `OPENMPS_CACHE_DIR`, else in the user's cache folder.
 
-use openmps_engine::SourceCompiler;
+use openmps_engine::{AirLoader, PrecompiledLibrary, SourceCompiler};
+
+/// Where a compiled library is.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Place<'a> {
+    /// In memory.
+    Bytes(&'a [u8]),
+    /// In a file.
+    File(&'a std::path::Path),
+}
 
 #[cfg(feature = "cpu")]
 mod process {
@@ -92,6 +101,74 @@ pub(crate) use process::client;
 #[cfg(feature = "cpu")]
 pub(crate) fn source_compiler() -> Result<std::sync::Arc<dyn SourceCompiler>, String> {
     Ok(client())
+}
+
+/// The process's loader of bitcode.
+///
+/// # Errors
+/// Why there is none.
+#[cfg(feature = "cpu")]
+pub(crate) fn air_loader() -> Result<std::sync::Arc<dyn AirLoader>, String> {
+    Ok(client())
+}
+
+/// Opens a compiled library, whose functions are found by name only.
+///
+/// # Errors
+/// Why it is none, and where.
+#[cfg(feature = "cpu")]
+pub(crate) fn open_metallib(place: Place<'_>) -> Result<Box<dyn PrecompiledLibrary>, String> {
+    use openmps_air::metallib::{Metallib, MetallibError};
+    let library = match place {
+        Place::Bytes(bytes) => Metallib::parse(bytes.to_vec()),
+        Place::File(path) => Metallib::open(path),
+    };
+    match library {
+        Ok(library) => Ok(Box::new(precompiled::Precompiled(library))),
+        // Who asks names the file already.
+        Err(MetallibError::Read { reason, .. }) => Err(reason),
+        Err(error) => Err(error.to_string()),
+    }
+}
+
+#[cfg(feature = "cpu")]
+mod precompiled {
+    use openmps_air::metallib::{FunctionType, Metallib};
+    use openmps_engine::PrecompiledLibrary;
+
+    /// A container whose kernels are handed out.
+    pub(super) struct Precompiled(pub(super) Metallib);
+
+    impl PrecompiledLibrary for Precompiled {
+        fn kernel_names(&self) -> Vec<String> {
+            let kernels = self.0.functions().filter(|function| function.function_type() == FunctionType::Kernel);
+            kernels.map(|function| function.name().to_owned()).collect()
+        }
+
+        fn bitcode(&self, name: &str) -> Result<Option<Vec<u8>>, String> {
+            let function = self.0.get(name).filter(|function| function.function_type() == FunctionType::Kernel);
+            let bitcode = function.map(|function| function.bitcode()).transpose();
+            bitcode.map(|bytes| bytes.map(std::borrow::Cow::into_owned)).map_err(|error| error.to_string())
+        }
+    }
+}
+
+/// The process's loader of bitcode.
+///
+/// # Errors
+/// Why there is none.
+#[cfg(not(feature = "cpu"))]
+pub(crate) fn air_loader() -> Result<std::sync::Arc<dyn AirLoader>, String> {
+    Err("this build has no reader of AIR (feature `cpu`)".into())
+}
+
+/// Opens a compiled library.
+///
+/// # Errors
+/// Why it is none.
+#[cfg(not(feature = "cpu"))]
+pub(crate) fn open_metallib(_: Place<'_>) -> Result<Box<dyn PrecompiledLibrary>, String> {
+    Err("this build does not read Metal libraries (feature `cpu`)".into())
 }
 
 /// The process's compiler.

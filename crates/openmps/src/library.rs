@@ -1,18 +1,23 @@
-//! Metal libraries: source text becomes a set of kernels, and a kernel becomes dispatchable when it is first asked for.
+//! Metal libraries: source text or a `.metallib` becomes a set of kernels, and a kernel becomes dispatchable when it is first
+//! asked for.
 //!
-//! A library holds one AIR module and its kernels' signatures. Pipelines (compiled kernels) are made under the library's
-//! lock and kept, so that each kernel is compiled once; a [`Kernel`] outlives its library. Texts of errors are PyTorch's.
+//! A library from source holds one AIR module and its kernels' signatures; one from a `.metallib` knows names, and reads a
+//! kernel's module when that is asked for. Pipelines (compiled kernels) are kept, one for each kernel and set of function
+//! constants, and each is compiled once; different ones may be compiled at the same time. A [`Kernel`] outlives its library.
+//! Texts of errors are PyTorch's.
 
 use std::collections::HashMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use openmps_engine::{
-    CompileError, CompileOptions, CompiledKernel, CompiledSource, Diagnostic, DispatchError, Engine, EngineError,
-    KernelSignature, LanguageVersion, MathMode, SourceCompiler,
+    AirLoader, CompileError, CompileOptions, CompiledKernel, CompiledSource, ConstantValues, Diagnostic, DispatchError,
+    Engine, EngineError, KernelSignature, LanguageVersion, LoadedAir, MathMode, PrecompiledLibrary, SourceCompiler,
+    VerifiedAir,
 };
 use thiserror::Error;
 
+use crate::frontends::Place;
 use crate::kernel::Kernel;
 use crate::settings::Settings;
 use crate::stream::StreamError;
@@ -32,6 +37,14 @@ pub enum LibraryError {
     /// The compiler failed for another reason.
     #[error("Failed to create metal library, error: {0}")]
     Create(String),
+    /// The bytes or the file are no compiled library.
+    #[error("Failed to load metallib{}: {reason}", path.as_ref().map(|path| format!(" from '{}'", path.display())).unwrap_or_default())]
+    Load {
+        /// The file, if it was one.
+        path: Option<PathBuf>,
+        /// What was found, and where.
+        reason: String,
+    },
     /// The library has no such kernel.
     #[error("Failed to create function state object for: {0}")]
     NoSuchKernel(String),
@@ -94,10 +107,25 @@ pub fn compile_options(settings: &Settings, system_version: LanguageVersion) -> 
     }
 }
 
+/// Where the kernels come from.
+enum Origin {
+    /// Compiled here.
+    Source(CompiledSource),
+    /// Compiled before.
+    Precompiled(Box<dyn PrecompiledLibrary>),
+}
+
+/// A kernel with the values of its function constants.
+type PipelineKey = (String, ConstantValues);
+/// Filled by the first thread that asks, which the others wait for.
+type Pipeline = Arc<Mutex<Option<Arc<dyn CompiledKernel>>>>;
+
 struct Inner {
-    compiled: CompiledSource,
+    origin: Origin,
     engine: Arc<dyn Engine>,
-    pipelines: Mutex<HashMap<String, Arc<dyn CompiledKernel>>>,
+    /// The process's, where none was given.
+    loader: Option<Arc<dyn AirLoader>>,
+    pipelines: Mutex<HashMap<PipelineKey, Pipeline>>,
 }
 
 /// A compiled library; clones share it.
@@ -128,53 +156,144 @@ impl Library {
         options: &CompileOptions,
     ) -> Result<Self, LibraryError> {
         let compiled = compiler.compile_source(source, options)?;
-        let inner = Inner { compiled, engine, pipelines: Mutex::default() };
-        Ok(Self { inner: Arc::new(inner) })
+        Ok(Self::new(Origin::Source(compiled), engine, None))
+    }
+
+    /// Opens the compiled library (`.metallib`, or a universal binary with one) in `bytes`, which are copied, for the process's
+    /// engine. Kernels are read when they are asked for.
+    ///
+    /// # Errors
+    /// [`LibraryError::Load`].
+    pub fn from_metallib(bytes: &[u8]) -> Result<Self, LibraryError> {
+        Self::open(Place::Bytes(bytes)).map_err(|reason| LibraryError::Load { path: None, reason })
+    }
+
+    /// Opens the compiled library in the file at `path` for the process's engine. The file stays open, and kernels are read
+    /// when they are asked for.
+    ///
+    /// # Errors
+    /// [`LibraryError::Load`].
+    pub fn from_metallib_file(path: &Path) -> Result<Self, LibraryError> {
+        Self::open(Place::File(path)).map_err(|reason| LibraryError::Load { path: Some(path.into()), reason })
+    }
+
+    fn open(place: Place<'_>) -> Result<Self, String> {
+        let container = frontends::open_metallib(place)?;
+        Ok(Self::with_precompiled(container, frontends::air_loader()?, engines::engine()?))
+    }
+
+    /// The library in `container`, whose modules `loader` reads, for `engine`.
+    #[must_use]
+    pub fn with_precompiled(
+        container: Box<dyn PrecompiledLibrary>,
+        loader: Arc<dyn AirLoader>,
+        engine: Arc<dyn Engine>,
+    ) -> Self {
+        Self::new(Origin::Precompiled(container), engine, Some(loader))
+    }
+
+    fn new(origin: Origin, engine: Arc<dyn Engine>, loader: Option<Arc<dyn AirLoader>>) -> Self {
+        Self { inner: Arc::new(Inner { origin, engine, loader, pipelines: Mutex::default() }) }
     }
 
     /// Host names of the kernels, sorted.
     #[must_use]
     pub fn kernel_names(&self) -> Vec<String> {
-        self.inner.compiled.kernels.iter().map(|kernel| kernel.name.clone()).collect()
+        match &self.inner.origin {
+            Origin::Source(compiled) => compiled.kernels.iter().map(|kernel| kernel.name.clone()).collect(),
+            Origin::Precompiled(container) => {
+                let mut names = container.kernel_names();
+                names.sort();
+                names
+            }
+        }
     }
 
     /// What the compiler warned of.
     #[must_use]
     pub fn warnings(&self) -> &[Diagnostic] {
-        &self.inner.compiled.warnings
+        match &self.inner.origin {
+            Origin::Source(compiled) => &compiled.warnings,
+            Origin::Precompiled(_) => &[],
+        }
     }
 
-    /// The kernel with exactly this host name, built on first use.
+    /// The kernel with exactly this host name, built on first use. Its function constants have no values: required ones are
+    /// missed, others are zero and not defined.
     ///
     /// # Errors
     /// [`LibraryError::NoSuchKernel`], [`LibraryError::Pipeline`].
     pub fn kernel(&self, name: &str) -> Result<Kernel, LibraryError> {
-        let mut pipelines = self.inner.pipelines.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(compiled) = pipelines.get(name) {
+        self.kernel_with_constants(name, &ConstantValues::default())
+    }
+
+    /// The kernel with exactly this host name and these values of its function constants, built on first use.
+    ///
+    /// # Errors
+    /// As [`kernel`](Self::kernel), and [`LibraryError::Pipeline`] for a value of the wrong type.
+    pub fn kernel_with_constants(&self, name: &str, values: &ConstantValues) -> Result<Kernel, LibraryError> {
+        let pipeline = {
+            let mut pipelines = self.inner.pipelines.lock().unwrap_or_else(PoisonError::into_inner);
+            Arc::clone(pipelines.entry((name.into(), values.clone())).or_default())
+        };
+        let mut built = pipeline.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(compiled) = &*built {
             return Ok(Kernel::new(Arc::clone(compiled)));
         }
-        let compiled = self.inner.compile(name)?;
-        pipelines.insert(name.into(), Arc::clone(&compiled));
-        Ok(Kernel::new(compiled))
+        match self.inner.compile(name, values) {
+            Ok(compiled) => Ok(Kernel::new(Arc::clone(built.insert(compiled)))),
+            Err(error) => {
+                // Names that do not exist must not add up.
+                let key = (name.to_owned(), values.clone());
+                self.inner.pipelines.lock().unwrap_or_else(PoisonError::into_inner).remove(&key);
+                Err(error)
+            }
+        }
     }
 }
 
 impl Inner {
-    fn signature(&self, name: &str) -> Result<&KernelSignature, LibraryError> {
-        let kernels = &self.compiled.kernels;
-        kernels.iter().find(|kernel| kernel.name == name).ok_or_else(|| LibraryError::NoSuchKernel(name.into()))
-    }
-
-    fn compile(&self, name: &str) -> Result<Arc<dyn CompiledKernel>, LibraryError> {
-        let signature = self.signature(name)?;
-        let compiled = self.engine.compile(&self.compiled.air, signature, &engines::options(Settings::process()));
-        compiled.map_err(|error| match error {
+    fn compile(&self, name: &str, values: &ConstantValues) -> Result<Arc<dyn CompiledKernel>, LibraryError> {
+        let error = |error| match error {
             EngineError::NoSuchKernel(_) => LibraryError::NoSuchKernel(name.into()),
             EngineError::Invalid(reason) | EngineError::Unsupported(reason) | EngineError::Internal(reason) => {
                 LibraryError::Pipeline(reason)
             }
-        })
+        };
+        let (mut air, mut signature) = self.module(name)?;
+        if signature.needs_specialization() {
+            let loader = self.loader.clone().map_or_else(frontends::air_loader, Ok).map_err(LibraryError::Pipeline)?;
+            let specialized = loader.specialize(&air, name, values).map_err(error)?;
+            (air, signature) = kernel_of(specialized, name)?;
+        }
+        self.engine.compile(&air, &signature, &engines::options(Settings::process())).map_err(error)
     }
+
+    /// The module of the kernel `name`, with its signature.
+    fn module(&self, name: &str) -> Result<(VerifiedAir, KernelSignature), LibraryError> {
+        let missing = || LibraryError::NoSuchKernel(name.into());
+        match &self.origin {
+            Origin::Source(CompiledSource { air, kernels, .. }) => {
+                let signature = kernels.iter().find(|kernel| kernel.name == name).ok_or_else(missing)?;
+                Ok((air.clone(), signature.clone()))
+            }
+            Origin::Precompiled(container) => {
+                let bitcode = container.bitcode(name).map_err(LibraryError::Pipeline)?.ok_or_else(missing)?;
+                let loader =
+                    self.loader.clone().map_or_else(frontends::air_loader, Ok).map_err(LibraryError::Pipeline)?;
+                let loaded = loader.load(&bitcode).map_err(|error| LibraryError::Pipeline(error.to_string()))?;
+                kernel_of(loaded, name)
+            }
+        }
+    }
+}
+
+/// The kernel `name` of a module that should have it.
+fn kernel_of(loaded: LoadedAir, name: &str) -> Result<(VerifiedAir, KernelSignature), LibraryError> {
+    let signature = loaded.kernels.into_iter().find(|kernel| kernel.name == name);
+    let missing =
+        || LibraryError::Pipeline(format!("the module of kernel '{name}' does not describe a kernel of this name"));
+    Ok((loaded.air, signature.ok_or_else(missing)?))
 }
 
 #[cfg(test)]

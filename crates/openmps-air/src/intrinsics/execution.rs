@@ -18,6 +18,8 @@ operations! {
         IsFunctionConstantDefined = "is_function_constant_defined",
         /// Whether the operand is not zero, as 0 or 1.
         NormalizeFunctionConstantPredicate = "normalize_function_constant_predicate",
+        /// The entry of a table of visible functions (pointer, i32 index), which is then called.
+        FunctionTableEntry = "get_function_pointer_visible_function_table",
         /// Copies a tile between device and threadgroup memory, once a SIMD-group; returns an event.
         AsyncCopy2d = "simdgroup_async_copy_2d",
         /// Copies elements between device and threadgroup memory, once a SIMD-group; returns an event.
@@ -44,6 +46,10 @@ pub(super) fn rows() -> Vec<Row> {
             reference: normalize,
             ..pure(Op::NormalizeFunctionConstantPredicate, ".i8", Element::I8, vec![Slot::Scalar(Element::I8)])
         },
+        pure(Op::FunctionTableEntry, "", I1, vec![]).with_signature(
+            Slot::Pointer(AddressSpace::Thread),
+            vec![Slot::Pointer(device), Slot::Scalar(Element::I32)],
+        ),
         copy_2d(threadgroup, device),
         copy_2d(device, threadgroup),
         copy_1d(threadgroup, device),

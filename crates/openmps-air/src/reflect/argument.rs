@@ -1,10 +1,10 @@
 //! One argument node: `i32 position, [gate], kind, properties…`.
 
 use openmps_engine::{
-    AddressSpace, Argument, ArgumentKind, BufferAccess, BufferIndex, Builtin, BuiltinType, SamplerIndex, Scalar,
-    TextureAccess, TextureComponent, TextureIndex, TextureType,
+    AddressSpace, Argument, ArgumentKind, BufferAccess, BufferIndex, Builtin, BuiltinType, Presence, SamplerIndex,
+    Scalar, TextureAccess, TextureComponent, TextureIndex, TextureType,
 };
-use openmps_llvm::{Metadata, MetadataOperand, Type, Value};
+use openmps_llvm::{Global, Metadata, MetadataOperand, Type, Value};
 
 use crate::limits;
 
@@ -22,11 +22,14 @@ struct Properties {
     name: String,
 }
 
-/// The parameter's number and the argument.
+/// The parameter's number, the argument, and the variable that decides whether it exists where that has no value yet.
 ///
 /// # Errors
 /// What is wrong with the node.
-pub(super) fn read(node: Metadata<'_>, parameters: &[Value<'_>]) -> Result<(usize, Argument), String> {
+pub(super) fn read<'m>(
+    node: Metadata<'m>,
+    parameters: &[Value<'m>],
+) -> Result<(usize, Argument, Option<Global<'m>>), String> {
     let operands = node.operands();
     let mut rest = operands.iter();
     let position = rest.next().and_then(MetadataOperand::as_int).ok_or("the first operand is no position")?;
@@ -35,13 +38,33 @@ pub(super) fn read(node: Metadata<'_>, parameters: &[Value<'_>]) -> Result<(usiz
         .get(position)
         .ok_or_else(|| format!("position {position}, but the function has {} parameters", parameters.len()))?;
     let mut kind = text(rest.next(), "the kind")?;
+    let (mut presence, mut open_gate) = (Presence::Always, None);
     if kind == "air.function_constant" {
-        rest.next();
+        let node = rest.next().and_then(MetadataOperand::as_node).ok_or("the gate is no node")?;
+        (presence, open_gate) = gate(node)?;
         kind = text(rest.next(), "the kind")?;
     }
     let properties = properties(&mut rest)?;
     let kind = argument_kind(kind, &properties, parameter.ty())?;
-    Ok((position, Argument::new(kind, properties.name, properties.type_name)))
+    let argument = Argument { presence, ..Argument::new(kind, properties.name, properties.type_name) };
+    Ok((position, argument, open_gate))
+}
+
+/// `{ variable, "bool", "name" }`: what the variable says, once it cannot change any more.
+fn gate(node: Metadata<'_>) -> Result<(Presence, Option<Global<'_>>), String> {
+    let operands = node.operands();
+    let variable = operands.first().and_then(|operand| operand.as_value()?.as_global());
+    let variable = variable.ok_or("the gate's first operand is no variable")?;
+    let constant = text(operands.get(2), "the gate's name")?.to_owned();
+    if variable.value_type().int_bits().is_none() {
+        return Err(format!("the gate '{constant}' has type {}, expected a truth value", variable.value_type()));
+    }
+    let value = variable.initializer().filter(|_| variable.is_constant() && !variable.is_externally_initialized());
+    Ok(match value.and_then(Value::as_const_int) {
+        None => (Presence::Gated { constant }, Some(variable)),
+        Some(0) => (Presence::Absent, None),
+        Some(_) => (Presence::Always, None),
+    })
 }
 
 type Operands<'a, 'm> = std::slice::Iter<'a, MetadataOperand<'m>>;
@@ -85,9 +108,23 @@ fn properties(rest: &mut Operands<'_, '_>) -> Result<Properties, String> {
 
 fn argument_kind(kind: &str, properties: &Properties, ty: Type<'_>) -> Result<ArgumentKind, String> {
     match kind {
-        "air.buffer" | "air.indirect_buffer" => buffer(properties, ty),
         "air.texture" => texture(properties, ty),
         "air.sampler" => sampler(properties, ty),
+        "air.buffer" => buffer(properties, ty),
+        "air.indirect_buffer" => match buffer(properties, ty)? {
+            ArgumentKind::Buffer { index, address_space, access, size_bytes_min } => {
+                Ok(ArgumentKind::ArgumentBuffer { index, address_space, access, size_bytes_min })
+            }
+            other => Err(format!("an argument buffer lives in device or constant memory, not as {other:?}")),
+        },
+        "air.visible_function_table" => {
+            let index = properties.location_index.ok_or("a function table without 'air.location_index'")?;
+            check_index("buffer", index, limits::BUFFERS_MAX)?;
+            if ty.address_space() != Some(AddressSpace::Device as u32) {
+                return Err(format!("the parameter has type {ty}, expected ptr addrspace(1)"));
+            }
+            Ok(ArgumentKind::VisibleFunctionTable { index: BufferIndex(index) })
+        }
         _ => {
             let builtin = kind.strip_prefix("air.").and_then(Builtin::from_name);
             let builtin = builtin.ok_or_else(|| format!("arguments of kind '{kind}' are not supported"))?;

@@ -1,7 +1,7 @@
 //! Reflection of IR snippets.
 
 use expect_test::{Expect, expect};
-use openmps_engine::{ArgumentKind, KernelSignature};
+use openmps_engine::{ArgumentKind, KernelSignature, Presence};
 use openmps_llvm::Context;
 
 use super::signatures;
@@ -37,10 +37,18 @@ fn describe(kernel: &KernelSignature) -> String {
             ArgumentKind::Sampler { index, count } => format!("sampler({}) {count:?}", index.0),
             ArgumentKind::Builtin { builtin, ty } => format!("{} {:?}x{}", builtin.name(), ty.scalar, ty.lanes),
         };
-        text += &format!("  {} '{}': {kind}\n", argument.type_name, argument.name);
+        let presence = match &argument.presence {
+            Presence::Always => String::new(),
+            Presence::Gated { constant } => format!(", if {constant}"),
+            Presence::Absent => ", absent".to_owned(),
+        };
+        text += &format!("  {} '{}': {kind}{presence}\n", argument.type_name, argument.name);
     }
     text
 }
+
+/// A gate whose constant has no value yet.
+const GATE: &str = "@on = internal addrspace(2) global i8 0\n!3 = !{ptr addrspace(2) @on, !\"bool\", !\"use_it\"}\n";
 
 /// A module with one kernel `k` of these parameters and argument nodes.
 fn kernel(parameters: &str, nodes: &[&str]) -> String {
@@ -48,7 +56,7 @@ fn kernel(parameters: &str, nodes: &[&str]) -> String {
     let nodes: String =
         nodes.iter().enumerate().map(|(index, node)| format!("!{} = !{{{node}}}\n", index + 10)).collect();
     format!(
-        "define void @k({parameters}) {{\n ret void\n}}\n!air.kernel = !{{!0}}\n!0 = !{{ptr @k, !1, !2}}\n!1 = !{{}}\n!2 = !{{{}}}\n{nodes}",
+        "define void @k({parameters}) {{\n ret void\n}}\n!air.kernel = !{{!0}}\n!0 = !{{ptr @k, !1, !2}}\n!1 = !{{}}\n!2 = !{{{}}}\n{GATE}{nodes}",
         names.join(", ")
     )
 }
@@ -63,20 +71,20 @@ fn every_kind_of_argument() {
         r#"i32 2, !"air.buffer", !"air.location_index", i32 0, i32 1, !"air.read_write", !"air.address_space", i32 3, !"air.arg_name", !"scratch""#,
         r#"i32 3, !"air.thread_position_in_grid", !"air.arg_type_name", !"uint3", !"air.arg_name", !"gid""#,
         r#"i32 4, !"air.thread_index_in_simdgroup", !"air.arg_type_name", !"ushort", !"air.arg_name", !"lane""#,
-        r#"i32 5, !"air.function_constant", !1, !"air.indirect_buffer", !"air.location_index", i32 30, i32 1, !"air.write", !"air.address_space", i32 1, !"air.arg_name", !"table""#,
+        r#"i32 5, !"air.function_constant", !3, !"air.indirect_buffer", !"air.location_index", i32 30, i32 1, !"air.write", !"air.address_space", i32 1, !"air.arg_name", !"table""#,
     ];
     let parameters = "ptr addrspace(1), ptr addrspace(2), ptr addrspace(3), <3 x i32>, i16, ptr addrspace(1)";
     check(
         &kernel(parameters, &nodes),
         expect![[r#"
-        k: threads None, threadgroup bytes 0
-          float 'out': buffer(3) Device ReadWrite None
-          Params 'params': buffer(0) Constant Read Some(12)
-           'scratch': threadgroup(0)
-          uint3 'gid': thread_position_in_grid U32x3
-          ushort 'lane': thread_index_in_simdgroup U16x1
-           'table': buffer(30) Device Write None
-    "#]],
+            k: threads None, threadgroup bytes 0
+              float 'out': buffer(3) Device ReadWrite None
+              Params 'params': buffer(0) Constant Read Some(12)
+               'scratch': threadgroup(0)
+              uint3 'gid': thread_position_in_grid U32x3
+              ushort 'lane': thread_index_in_simdgroup U16x1
+               'table': argument buffer(30) Device Write None, if use_it
+        "#]],
     );
 }
 

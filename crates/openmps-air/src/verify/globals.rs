@@ -1,15 +1,20 @@
 //! Module-level assembly, aliases and global variables.
 
+use std::collections::HashSet;
+
 use openmps_engine::AddressSpace;
 use openmps_llvm::{Global, Module};
 
 use crate::error::Error;
-use crate::limits;
+use crate::reflect::constants::declared;
+use crate::{constructors, limits};
 
 /// Lists for LLVM itself; they are in no program.
 const KEPT_BY_LLVM: [&str; 2] = ["llvm.used", "llvm.compiler.used"];
-/// Functions to run before the program. Apple's compiler makes them for function constants that the host sets.
-const RUN_BEFORE_OR_AFTER: [&str; 2] = ["llvm.global_ctors", "llvm.global_dtors"];
+/// Functions to run before the program; see [`constructors`](crate::constructors).
+const CONSTRUCTORS: &str = "llvm.global_ctors";
+/// Functions to run after the program.
+const DESTRUCTORS: &str = "llvm.global_dtors";
 
 pub(super) fn check(module: &Module<'_>) -> Result<(), Error> {
     let refuse = |what: &str| Err(Error::Module { what: what.to_owned() });
@@ -22,17 +27,24 @@ pub(super) fn check(module: &Module<'_>) -> Result<(), Error> {
     if let Some(ifunc) = module.ifuncs().first() {
         return refuse(&format!("'{}' is an indirect function", ifunc.name()));
     }
-    module.globals().into_iter().try_for_each(|global| check_global(module, global))
+    let constants: HashSet<Global<'_>> = declared(module)?.into_iter().map(|declared| declared.global).collect();
+    module.globals().into_iter().try_for_each(|global| check_global(module, global, &constants))
 }
 
-fn check_global(module: &Module<'_>, global: Global<'_>) -> Result<(), Error> {
+fn check_global<'m>(module: &'m Module<'_>, global: Global<'m>, constants: &HashSet<Global<'m>>) -> Result<(), Error> {
     let name = global.name();
     if KEPT_BY_LLVM.contains(&name.as_str()) {
         return Ok(());
     }
     let refuse = |what: String| Err(Error::Global { name: name.clone(), what });
-    if RUN_BEFORE_OR_AFTER.contains(&name.as_str()) {
-        return refuse("function constants that the host sets are not supported".to_owned());
+    if name == CONSTRUCTORS {
+        return constructors::list(module).map(drop);
+    }
+    if name == DESTRUCTORS {
+        return refuse("nothing runs after a kernel".to_owned());
+    }
+    if global.is_externally_initialized() && !constants.contains(&global) {
+        return refuse("externally initialized, but no function constant".to_owned());
     }
     if global.is_thread_local() {
         return refuse("thread-local variables do not exist in AIR".to_owned());

@@ -1,11 +1,14 @@
 //! The instructions of one function.
 
 use openmps_llvm::function::{C_CALL, FAST_CALL};
-use openmps_llvm::{Function, Instruction, Module, Opcode, PlainOp, Type, TypeKind};
+use openmps_llvm::{CastOp, Function, Instruction, Module, Opcode, PlainOp, Type, TypeKind, Value};
 
 use crate::error::{Error, Quotation};
 use crate::intrinsics::TensorOperation;
 use crate::limits;
+
+/// Reads a table of visible functions.
+const TABLE_ENTRY: &str = "air.get_function_pointer_visible_function_table";
 
 /// Checks every instruction and returns how many there are.
 pub(super) fn check(module: &Module<'_>, function: Function<'_>) -> Result<usize, Error> {
@@ -106,8 +109,23 @@ fn call_refusal(call: Instruction<'_>) -> Option<&'static str> {
     if callee.is_inline_asm() {
         return Some("inline assembly");
     }
-    let Some(function) = callee.as_function() else { return Some("an indirect call") };
+    let Some(function) = callee.as_function() else {
+        return (!is_table_entry(callee))
+            .then_some("an indirect call of something other than a function table's entry");
+    };
     (Some(function.value_type()) != call.called_type()).then_some("a call with another type than the function's")
+}
+
+/// Whether the callee is an entry of a table of visible functions, perhaps through bit casts.
+fn is_table_entry(callee: Value<'_>) -> bool {
+    let Some(instruction) = callee.as_instruction() else { return false };
+    match instruction.opcode() {
+        Opcode::Cast(CastOp::BitCast) => is_table_entry(instruction.operand(0)),
+        Opcode::Plain(PlainOp::Call) => {
+            instruction.called_function().is_some_and(|function| function.name() == TABLE_ENTRY)
+        }
+        Opcode::Plain(_) | Opcode::Cast(_) | Opcode::Binary(_) => false,
+    }
 }
 
 fn type_refusal(module: &Module<'_>, ty: Type<'_>) -> Option<&'static str> {

@@ -5,8 +5,8 @@
 //! one of LLVM's pure intrinsics; sizes are within [`limits`](crate::limits); `!air.kernel` describes functions that are
 //! defined, return nothing and take what it says.
 //!
-//! Where functions call each other recursively, they are copied to a fixed depth first, and the verified bytes are those of the
-//! changed module; otherwise they are the ones given.
+//! Where functions call each other recursively, they are copied to a fixed depth first, and constructors that depend on no
+//! function constant are run; the verified bytes are those of the changed module then, and otherwise the ones given.
 //!
 //! Left out: memory safety. A kernel may read and write any address, as on a GPU. LLVM may still abort on malformed bitcode,
 //! so this runs in the compiler process.
@@ -23,7 +23,7 @@ use openmps_engine::{KernelSignature, VerifiedAir};
 use openmps_llvm::{Context, Module};
 
 use crate::error::Error;
-use crate::{limits, reflect};
+use crate::{constructors, limits, reflect};
 
 /// The one function that verified modules may declare beside AIR's and LLVM's: `void ()`, called where recursion is deeper than
 /// [`limits::RECURSION_DEPTH`]. It ends the dispatch with an error, at the latest when the thread returns.
@@ -44,10 +44,11 @@ pub fn verify(bitcode: &[u8]) -> Result<VerifiedAir, Error> {
 pub fn verify_and_reflect(bitcode: &[u8]) -> Result<(VerifiedAir, Vec<KernelSignature>), Error> {
     check_bytes(bitcode)?;
     let context = Context::new();
-    let module = context.parse_bitcode(bitcode)?;
+    let mut module = context.parse_bitcode(bitcode)?;
     module.verify()?;
     check_module(&module)?;
-    let is_changed = unroll_recursion(&module)?;
+    let mut is_changed = unroll_recursion(&module)?;
+    is_changed |= run_constructors(&mut module)?;
     if is_changed {
         module.verify()?;
         check_module(&module)?;
@@ -59,6 +60,21 @@ pub fn verify_and_reflect(bitcode: &[u8]) -> Result<(VerifiedAir, Vec<KernelSign
         VerifiedAir::from_verifier(bitcode)
     };
     Ok((air, kernels))
+}
+
+/// Runs the constructors that depend on no function constant, and says whether there was one.
+fn run_constructors(module: &mut Module<'_>) -> Result<bool, Error> {
+    let (before, has_constants) = {
+        let list = constructors::list(module)?;
+        constructors::check_size(&list)?;
+        (list.len(), !reflect::constants::declared(module)?.is_empty())
+    };
+    let left = if before == 0 { 0 } else { module.fold_constructors() };
+    if left > 0 && !has_constants {
+        let what = "a constructor computes what depends on no function constant, yet cannot run at compile time";
+        return Err(Error::Module { what: what.to_owned() });
+    }
+    Ok(left < before)
 }
 
 /// Unrolls every recursive group and says whether there was one.

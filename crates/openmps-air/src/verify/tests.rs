@@ -143,10 +143,10 @@ fn variables() {
     "#]],
     );
     check(
-        "@llvm.global_ctors = appending global [1 x { i32, ptr, ptr }] [{ i32, ptr, ptr } { i32 0, ptr @f, ptr null }]
+        "@llvm.global_dtors = appending global [1 x { i32, ptr, ptr }] [{ i32, ptr, ptr } { i32 0, ptr @f, ptr null }]
          define void @f() {\n ret void\n}",
         expect![[r#"
-            global 'llvm.global_ctors': function constants that the host sets are not supported
+            global 'llvm.global_dtors': nothing runs after a kernel
         "#]],
     );
 }
@@ -192,8 +192,8 @@ fn control_flow_that_air_never_has() {
     check_body(
         "call void %p()",
         expect![[r#"
-        function 'f': an indirect call in 'call void %p()'
-    "#]],
+            function 'f': an indirect call of something other than a function table's entry in 'call void %p()'
+        "#]],
     );
     check(
         "define void @g(i32 %x) {\n ret void\n}\ndefine void @f() {\n call void @g()\n ret void\n}",

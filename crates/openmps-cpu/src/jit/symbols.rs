@@ -53,6 +53,7 @@ pub(crate) fn resolve(name: &str) -> Option<usize> {
         "openmps_matmul_move" => tensor::matmul_move as *const () as usize,
         "openmps_convolution_element_count" => tensor::convolution_element_count as *const () as usize,
         "openmps_convolution_coordinate" => tensor::convolution_coordinate as *const () as usize,
+        "openmps_trap_table" => runtime::trap_table as *const () as usize,
         "openmps_trap" => runtime::trap as *const () as usize,
         "memcpy" => memcpy as *const () as usize,
         "memmove" => memmove as *const () as usize,

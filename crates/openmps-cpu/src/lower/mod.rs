@@ -7,6 +7,7 @@
 mod atomic;
 mod barrier;
 mod convert;
+mod copy;
 mod execution;
 mod integer;
 mod math;
@@ -121,6 +122,7 @@ pub(crate) fn definitions(kernel: &str, functions: &[Function<'_>]) -> Result<De
         }
         needs_fibers |= simd::is_lane_operation(&declaration)
             || barrier::is_barrier(&declaration)
+            || copy::is_copy(&declaration)
             || execution::asks_for_lane(&declaration)
             || tensor::needs_threads(&declaration);
         text.push_str(&declaration.definition(body, &lowered));
@@ -138,6 +140,7 @@ fn lower(declaration: &Declaration) -> Option<(Body, Lowered)> {
         barrier::lower,
         simd::lower,
         matrix::lower,
+        copy::lower,
         execution::lower,
         tensor::lower,
     ];

@@ -38,18 +38,19 @@ const METADATA: [&str; 5] = ["alias.scope", "noalias", "range", "tbaa", "tbaa.st
 /// Leaves only the kernel `signature.name` and what it reaches. Returns the kernel's new symbol.
 ///
 /// # Errors
-/// There is no such kernel, its parameters are not the signature's, or the module runs constructors.
+/// There is no such kernel, its parameters are not the signature's, or it depends on function constants.
 pub(super) fn run(
     module: &mut Module<'_>,
     machine: &TargetMachine,
     signature: &KernelSignature,
 ) -> Result<String, EngineError> {
     let name = rename_kernel(module, signature)?;
-    if module.global("llvm.global_ctors").is_some() {
-        let reason = "function constants or other constructors are not supported yet";
-        return Err(EngineError::Unsupported(format!("kernel '{}': {reason}", signature.name)));
+    if let Some(constant) = signature.constants.first() {
+        let reason = format!("function constant '{}' (index {}) has no value", constant.name, constant.index);
+        return Err(EngineError::Invalid(format!("kernel '{}': {reason}", signature.name)));
     }
-    for list in ["llvm.used", "llvm.compiler.used"] {
+    // Constructors that are left compute what depends on function constants, which this kernel does not.
+    for list in ["llvm.used", "llvm.compiler.used", "llvm.global_ctors"] {
         module.delete_global(list);
     }
     module.set_triple(machine.triple());

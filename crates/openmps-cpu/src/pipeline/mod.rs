@@ -10,6 +10,7 @@ mod isolate;
 mod observe;
 mod sites;
 mod stack;
+mod tables;
 mod threadgroup;
 
 use openmps_air::intrinsics::TENSOR_PREFIX;
@@ -55,6 +56,8 @@ fn build(
     observer.after("load", module)?;
     let kernel = isolate::run(module, machine, signature)?;
     observer.after("isolate", module)?;
+    tables::run(module);
+    observer.after("tables", module)?;
     division::run(module);
     observer.after("division", module)?;
     let mode = lower_intrinsics(module, machine, signature)?;
