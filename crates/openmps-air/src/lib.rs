@@ -6,7 +6,7 @@
 //!
 //! [`metallib`] reads and writes the container around bitcode and needs no LLVM either.
 //!
-//! Left out: Metal 4 tensors.
+//! Left out: ray tracing and multisampled textures.
 //!
 //! Dependencies: `openmps-engine` has the types that leave here, `openmps-llvm` parses, `thiserror` writes the error texts.
 #![forbid(unsafe_code)]

@@ -6,7 +6,8 @@
 //! correct first, and later the reference for the vectorizing one.
 //!
 //! Unsafe code lives in `jit` (mappings, the jump into generated code), `fiber` and `group` (stacks), `runtime` and `lanes`
-//! (functions that generated code calls), `tensor` (tensors at addresses that kernels give), `pool` (shared launches) and `kernel` (the call).
+//! (functions that generated code calls), `tensor` (tensors at addresses that kernels give), `texture` (texels), `pool` (shared
+//! launches) and `kernel` (the call).
 //!
 //! Dependencies: `object` reads ELF, `libc` gives mmap and futex, `thiserror` writes error texts.
 
@@ -27,6 +28,7 @@ mod pool;
 mod runtime;
 mod target;
 mod tensor;
+mod texture;
 
 pub use engine::{CodeGenerator, CpuEngine};
 pub use jit::load::LoadError;

@@ -1,5 +1,7 @@
 #include "air_module.h"
 
+#include <llvm/ADT/SetVector.h>
+#include <llvm/ADT/SmallPtrSet.h>
 #include <llvm/IR/Constants.h>
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/InstIterator.h>
@@ -23,6 +25,9 @@ constexpr unsigned kFlat = 0; // clang's default address space, and AIR's thread
 constexpr unsigned kDevice = 1;
 constexpr unsigned kConstant = 2;
 constexpr unsigned kThreadgroup = 3;
+
+// What modules of Apple's compiler say of themselves.
+constexpr unsigned kReadWriteTextureCountMax = 8;
 
 StringRef text(OpenmpsText text) { return StringRef(text.data, text.size); }
 
@@ -134,12 +139,104 @@ void define_specialization(Module &module) {
   defined->addFnAttr(Attribute::AlwaysInline);
 }
 
+// The attributes of a function with another result.
+AttributeList without_result(LLVMContext &context, AttributeList attributes, unsigned parameter_count) {
+  SmallVector<AttributeSet, 16> parameters;
+  for (unsigned i = 0; i < parameter_count; ++i)
+    parameters.push_back(attributes.getParamAttrs(i));
+  return AttributeList::get(context, attributes.getFnAttrs(), AttributeSet(), parameters);
+}
+
+// Texture functions that read return a color and a byte in AIR, which says whether a sparse texture has memory there. The headers
+// declare the color alone.
+void add_residency(Module &module) {
+  LLVMContext &context = module.getContext();
+  for (Function &function : make_early_inc_range(module)) {
+    StringRef name = function.getName();
+    const bool is_texture = name.consume_front("air.") && (name.contains("_texture_") || name.contains("_depth_"));
+    const bool reads = name.starts_with("read_") || name.starts_with("sample_") || name.starts_with("gather_");
+    if (!function.isDeclaration() || !is_texture || !reads || function.getReturnType()->isStructTy())
+      continue;
+    auto *result = StructType::get(context, {function.getReturnType(), Type::getInt8Ty(context)});
+    auto *type = FunctionType::get(result, function.getFunctionType()->params(), false);
+    auto *replacement = Function::Create(type, function.getLinkage(), function.getAddressSpace(), "", &module);
+    replacement->takeName(&function);
+    replacement->setAttributes(without_result(context, function.getAttributes(), unsigned(function.arg_size())));
+    for (User *user : make_early_inc_range(function.users())) {
+      auto *call = dyn_cast<CallInst>(user);
+      if (!call || call->getCalledOperand() != &function)
+        continue;
+      IRBuilder<> builder(call);
+      SmallVector<Value *, 16> operands(call->args());
+      CallInst *whole = builder.CreateCall(replacement, operands);
+      whole->setAttributes(without_result(context, call->getAttributes(), call->arg_size()));
+      call->replaceAllUsesWith(builder.CreateExtractValue(whole, 0));
+      call->eraseFromParent();
+    }
+    if (function.use_empty())
+      function.eraseFromParent();
+  }
+}
+
+// A `constexpr sampler` is a state in the clothes of an address, marked by its highest bit (see the headers' sampler.h). Each
+// state becomes a constant of AIR's name and form, whose address takes its place.
+void place_sampler_states(Module &module) {
+  LLVMContext &context = module.getContext();
+  constexpr uint64_t kMark = uint64_t(1) << 63;
+  SetVector<ConstantExpr *> states;
+  SmallPtrSet<const Constant *, 32> seen;
+  SmallVector<Constant *, 32> open;
+  for (GlobalVariable &variable : module.globals())
+    if (variable.hasInitializer())
+      open.push_back(variable.getInitializer());
+  for (Function &function : module)
+    for (Instruction &instruction : instructions(function))
+      for (Value *operand : instruction.operand_values())
+        if (auto *constant = dyn_cast<Constant>(operand))
+          open.push_back(constant);
+  while (!open.empty()) {
+    Constant *constant = open.pop_back_val();
+    if (isa<GlobalValue>(constant) || !seen.insert(constant).second)
+      continue;
+    auto *expression = dyn_cast<ConstantExpr>(constant);
+    if (expression && expression->getOpcode() == Instruction::IntToPtr &&
+        expression->getType()->getPointerAddressSpace() == kConstant) {
+      const auto *word = dyn_cast<ConstantInt>(expression->getOperand(0));
+      if (word && (word->getZExtValue() & kMark) != 0)
+        states.insert(expression);
+    }
+    for (Value *operand : constant->operand_values())
+      if (auto *inner = dyn_cast<Constant>(operand))
+        open.push_back(inner);
+  }
+  // In the order of their words: the order of use lists is no order of the source.
+  std::vector<ConstantExpr *> sorted(states.begin(), states.end());
+  const auto word_of = [](const ConstantExpr *state) { return cast<ConstantInt>(state->getOperand(0))->getZExtValue(); };
+  llvm::sort(sorted, [&](const auto *left, const auto *right) { return word_of(left) < word_of(right); });
+  for (ConstantExpr *state : sorted) {
+    Type *word = Type::getInt64Ty(context);
+    Constant *words = ConstantArray::get(
+        ArrayType::get(word, 2), {ConstantInt::get(word, word_of(state) & ~kMark), ConstantInt::get(word, 0)});
+    auto *variable = new GlobalVariable(module, words->getType(), true, GlobalValue::InternalLinkage, words,
+                                        "__air_sampler_state", nullptr, GlobalValue::NotThreadLocal, kConstant);
+    variable->setAlignment(Align(8));
+    state->replaceAllUsesWith(variable);
+  }
+}
+
+// Whether AIR passes the parameter as the address of an array in thread memory.
+bool is_handle_array(const Kernel &kernel, const Argument &argument) {
+  return argument.getArgNo() < kernel.parameters.size() && kernel.parameters[argument.getArgNo()].is_array;
+}
+
 // A function under the host name whose parameters have AIR's types; the body is inlined into it.
 Function *create_entry_point(Module &module, Function *body, const Kernel &kernel) {
   LLVMContext &context = module.getContext();
   std::vector<Type *> types;
   for (Argument &argument : body->args())
-    types.push_back(argument.hasByValAttr() ? unwrapped(argument.getParamByValType()) : argument.getType());
+    types.push_back(is_handle_array(kernel, argument) ? argument.getType()
+                    : argument.hasByValAttr()         ? unwrapped(argument.getParamByValType())
+                                                      : argument.getType());
   if (Function *taken = module.getFunction(kernel.host_name))
     taken->setName(kernel.host_name + ".body");
   auto *entry = Function::Create(FunctionType::get(Type::getVoidTy(context), types, false),
@@ -158,7 +255,7 @@ Function *create_entry_point(Module &module, Function *body, const Kernel &kerne
     Argument *parameter = entry->getArg(position);
     if (position < kernel.parameters.size())
       parameter->setName(kernel.parameters[position].name);
-    if (argument.hasByValAttr()) {
+    if (argument.hasByValAttr() && !is_handle_array(kernel, argument)) {
       AllocaInst *slot = builder.CreateAlloca(argument.getParamByValType());
       slot->setAlignment(argument.getParamAlign().valueOrOne());
       builder.CreateStore(padded(builder, parameter), slot);
@@ -184,8 +281,16 @@ MDNode *argument_node(LLVMContext &context, unsigned position, const KernelParam
   std::vector<Metadata *> fields{integer_node(context, position)};
   const auto add_string = [&](StringRef value) { fields.push_back(string_node(context, value)); };
   const auto add_integer = [&](uint64_t value) { fields.push_back(integer_node(context, value)); };
+  const bool is_texture = parameter.kind == KernelParameter::Kind::Texture;
   if (parameter.kind == KernelParameter::Kind::Builtin) {
     add_string("air." + parameter.builtin);
+  } else if (is_texture || parameter.kind == KernelParameter::Kind::Sampler) {
+    add_string(is_texture ? "air.texture" : "air.sampler");
+    add_string("air.location_index");
+    add_integer(parameter.index);
+    add_integer(parameter.index_count);
+    if (is_texture)
+      add_string("air." + parameter.access);
   } else {
     add_string(parameter.kind == KernelParameter::Kind::IndirectBuffer ? "air.indirect_buffer" : "air.buffer");
     if (parameter.is_reference && parameter.size_bytes != 0) {
@@ -224,6 +329,15 @@ void add_kernel_node(Module &module, Function *entry, const Kernel &kernel) {
   module.getOrInsertNamedMetadata("air.kernel")->addOperand(MDNode::get(context, fields));
 }
 
+// `!air.sampler_states`: the states, in the module's order.
+void add_sampler_states(Module &module) {
+  LLVMContext &context = module.getContext();
+  for (GlobalVariable &variable : module.globals())
+    if (variable.getName().starts_with("__air_sampler_state"))
+      module.getOrInsertNamedMetadata("air.sampler_states")
+          ->addOperand(MDNode::get(context, {string_node(context, "air.sampler_state"), ValueAsMetadata::get(&variable)}));
+}
+
 void add_module_metadata(Module &module, const OpenmpsClangRequest &request) {
   LLVMContext &context = module.getContext();
   for (const char *name : {"llvm.ident", "opencl.ocl.version", "opencl.spir.version", "opencl.used.extensions"})
@@ -247,6 +361,9 @@ void add_module_metadata(Module &module, const OpenmpsClangRequest &request) {
   module.addModuleFlag(Module::Max, "air.max_device_buffers", request.buffer_count_max);
   module.addModuleFlag(Module::Max, "air.max_constant_buffers", request.buffer_count_max);
   module.addModuleFlag(Module::Max, "air.max_threadgroup_buffers", request.buffer_count_max);
+  module.addModuleFlag(Module::Max, "air.max_textures", kTextureCountMax);
+  module.addModuleFlag(Module::Max, "air.max_read_write_textures", kReadWriteTextureCountMax);
+  module.addModuleFlag(Module::Max, "air.max_samplers", kSamplerCountMax);
   module.setTargetTriple(Triple(text(request.triple)));
   module.setDataLayout(text(request.data_layout));
 }
@@ -367,6 +484,8 @@ bool build_air(Module &module, const std::vector<Kernel> &kernels, const std::ve
   clean(module);
   if (!fold_constructors(module, message))
     return false;
+  add_residency(module);
+  place_sampler_states(module);
   drop_dead(module);
   if (const char *unsupported = find_unsupported(module)) {
     message = unsupported;
@@ -374,6 +493,7 @@ bool build_air(Module &module, const std::vector<Kernel> &kernels, const std::ve
   }
   for (size_t i = 0; i < kernels.size(); ++i)
     add_kernel_node(module, entries[i], kernels[i]);
+  add_sampler_states(module);
   add_module_metadata(module, request);
   return true;
 }

@@ -8,6 +8,8 @@
 #include <clang/AST/Expr.h>
 #include <clang/AST/PrettyPrinter.h>
 
+#include <algorithm>
+
 using namespace clang;
 
 namespace openmps {
@@ -50,6 +52,25 @@ std::string scalar_name(QualType type, const PrintingPolicy &policy) {
   return type.getUnqualifiedType().getAsString(policy);
 }
 
+// Of a texture type its access as MSL spells it, else null: `metal::texture2d<float, access::read>` and its relatives.
+const char *texture_access(const ClassTemplateSpecializationDecl *specialization) {
+  const auto &arguments = specialization->getTemplateArgs();
+  const StringRef name = specialization->getName();
+  if ((!name.starts_with("texture") && !name.starts_with("depth")) || arguments.size() != 2 ||
+      arguments[1].getKind() != TemplateArgument::Integral)
+    return nullptr;
+  constexpr const char *kNames[] = {"sample", "read", "write", "read_write"};
+  const uint64_t access = arguments[1].getAsIntegral().getZExtValue();
+  return access < std::size(kNames) ? kNames[access] : nullptr;
+}
+
+// `metal::sampler`.
+bool is_sampler(QualType type) {
+  const auto *record = type->getAsCXXRecordDecl();
+  const auto *scope = record ? dyn_cast<NamespaceDecl>(record->getDeclContext()->getRedeclContext()) : nullptr;
+  return scope && scope->getName() == "metal" && record->getName() == "sampler";
+}
+
 // The type as MSL spells it: `float4`, `packed_half3`, `float3x3`, `atomic_uint`.
 std::string type_name(QualType type, const PrintingPolicy &policy) {
   const QualType canonical = type.getCanonicalType().getUnqualifiedType();
@@ -67,6 +88,10 @@ std::string type_name(QualType type, const PrintingPolicy &policy) {
         return "packed_" + element + extent;
       if (name == "atomic" || name == "_atomic")
         return "atomic_" + element;
+      if (const char *access = texture_access(specialization))
+        return (name + "<" + element + ", " + access + ">").str();
+      if (name == "array")
+        return "array<" + type_name(arguments[0].getAsType(), policy) + ", " + extent + ">";
     }
   }
   return scalar_name(canonical->isBuiltinType() ? canonical : type, policy);
@@ -189,11 +214,13 @@ void KernelCollector::collect_parameter(ASTContext &context, ParmVarDecl *declar
     StringRef name = attribute->getAnnotation();
     if (!name.consume_front("air."))
       continue;
-    if (name == "buffer" || name == "threadgroup") {
+    if (name == "buffer" || name == "threadgroup" || name == "texture" || name == "sampler") {
+      const unsigned limit =
+          name == "texture" ? kTextureCountMax : name == "sampler" ? kSamplerCountMax : buffer_count_max;
       if (const auto index = integer_argument(context, attribute)) {
-        if (*index < 0 || *index >= int64_t(buffer_count_max))
+        if (*index < 0 || *index >= int64_t(limit))
           error(declaration->getLocation(), "'%0' attribute parameter is out of bounds: must be between 0 and %1")
-              << name << buffer_count_max - 1;
+              << name << limit - 1;
         else
           parameter.index = unsigned(*index);
         has_index = true;
@@ -208,7 +235,7 @@ void KernelCollector::collect_parameter(ASTContext &context, ParmVarDecl *declar
     collect_buffer(context, declaration, type.getNonReferenceType(), parameter);
   } else if (type->isPointerType()) {
     collect_buffer(context, declaration, type->getPointeeType(), parameter);
-  } else {
+  } else if (!collect_handle(declaration, parameter)) {
     collect_builtin(declaration, parameter);
   }
 }
@@ -219,9 +246,13 @@ void KernelCollector::collect_buffer(ASTContext &context, ParmVarDecl *declarati
   parameter.type_name = type_name(pointee, policy);
   parameter.address_space = context.getTargetAddressSpace(pointee.getAddressSpace());
   parameter.is_read_only = pointee.isConstQualified();
+  const bool is_texture = annotation(declaration, "air.texture");
   if (!parameter.builtin.empty())
     error(declaration->getLocation(), "type %0 is not valid for attribute '%1'")
         << declaration->getType() << parameter.builtin;
+  else if (is_texture || annotation(declaration, "air.sampler"))
+    error(declaration->getLocation(), "invalid type %0 for %1 declaration")
+        << declaration->getType() << (is_texture ? "texture" : "sampler");
   else if (parameter.address_space == kThread && parameter.is_reference)
     error(declaration->getLocation(), "reference type must have explicit address space qualifier");
   else if (parameter.address_space == kThread)
@@ -238,12 +269,47 @@ void KernelCollector::collect_buffer(ASTContext &context, ParmVarDecl *declarati
   }
 }
 
+// Textures, samplers and arrays of them.
+bool KernelCollector::collect_handle(ParmVarDecl *declaration, KernelParameter &parameter) {
+  QualType type = declaration->getType().getCanonicalType();
+  if (const auto *array = library_template(type); array && array->getName() == "array") {
+    const auto &arguments = array->getTemplateArgs();
+    const QualType element = arguments[0].getAsType().getCanonicalType();
+    const auto *handle = library_template(element);
+    const uint64_t count = arguments[1].getAsIntegral().getZExtValue();
+    if (count == 0 || (!is_sampler(element) && (!handle || !texture_access(handle))))
+      return false;
+    parameter.is_array = true;
+    // More than any table has is refused when indices are assigned.
+    parameter.index_count = unsigned(std::min<uint64_t>(count, kTextureCountMax + 1));
+    type = element;
+  }
+  const auto *texture = library_template(type);
+  const char *access = texture ? texture_access(texture) : nullptr;
+  if (!access && !is_sampler(type))
+    return false;
+  parameter.kind = access ? KernelParameter::Kind::Texture : KernelParameter::Kind::Sampler;
+  parameter.access = access ? access : "";
+  parameter.type_name = type_name(declaration->getType(), printing_policy(declaration->getASTContext()));
+  if (!parameter.builtin.empty())
+    error(declaration->getLocation(), "type %0 is not valid for attribute '%1'")
+        << declaration->getType() << parameter.builtin;
+  for (const char *other : {"buffer", "threadgroup", access ? "sampler" : "texture"})
+    if (annotation(declaration, (StringRef("air.") + other).str()))
+      error(declaration->getLocation(), "invalid type %0 for %1 declaration") << declaration->getType() << other;
+  return true;
+}
+
 void KernelCollector::collect_builtin(ParmVarDecl *declaration, KernelParameter &parameter) {
   const ASTContext &context = declaration->getASTContext();
   parameter.kind = KernelParameter::Kind::Builtin;
   parameter.type_name = type_name(declaration->getType(), printing_policy(context));
   if (annotation(declaration, "air.buffer") || annotation(declaration, "air.threadgroup"))
     error(declaration->getLocation(), "invalid type %0 for buffer declaration") << declaration->getType();
+  else if (annotation(declaration, "air.texture"))
+    error(declaration->getLocation(), "invalid type %0 for texture declaration") << declaration->getType();
+  else if (annotation(declaration, "air.sampler"))
+    error(declaration->getLocation(), "invalid type %0 for sampler declaration") << declaration->getType();
   else if (parameter.builtin.empty())
     error(declaration->getLocation(), "invalid type %0 for input declaration in a kernel function")
         << declaration->getType();
@@ -252,41 +318,63 @@ void KernelCollector::collect_builtin(ParmVarDecl *declaration, KernelParameter 
         << declaration->getType() << parameter.builtin;
 }
 
-// Buffers and threadgroup memory have a table each; parameters without an index take the lowest free one in order.
+// Buffers, threadgroup memory, textures and samplers have a table each; parameters without an index take the lowest free ones
+// in order.
 void KernelCollector::assign_indices(const FunctionDecl *function, std::vector<KernelParameter> &parameters,
                                      const std::vector<bool> &has_index) {
-  std::vector<bool> used[2];
-  used[0].resize(buffer_count_max);
-  used[1].resize(buffer_count_max);
-  const auto table = [&](const KernelParameter &parameter) -> std::vector<bool> & {
-    return used[parameter.kind == KernelParameter::Kind::ThreadgroupMemory];
-  };
-  const auto label = [](const KernelParameter &parameter) {
-    return parameter.kind == KernelParameter::Kind::ThreadgroupMemory ? "threadgroup" : "buffer";
+  using Kind = KernelParameter::Kind;
+  std::vector<bool> buffers(buffer_count_max), threadgroups(buffer_count_max), textures(kTextureCountMax),
+      samplers(kSamplerCountMax);
+  const auto table = [&](Kind kind) -> std::pair<std::vector<bool> &, const char *> {
+    switch (kind) {
+    case Kind::ThreadgroupMemory:
+      return {threadgroups, "threadgroup"};
+    case Kind::Texture:
+      return {textures, "texture"};
+    case Kind::Sampler:
+      return {samplers, "sampler"};
+    case Kind::Buffer:
+    case Kind::IndirectBuffer:
+    case Kind::Builtin:
+      break;
+    }
+    return {buffers, "buffer"};
   };
   for (size_t i = 0; i < parameters.size(); ++i) {
-    KernelParameter &parameter = parameters[i];
-    if (parameter.kind == KernelParameter::Kind::Builtin || !has_index[i])
+    const KernelParameter &parameter = parameters[i];
+    if (parameter.kind == Kind::Builtin || !has_index[i])
       continue;
-    if (table(parameter)[parameter.index])
-      error(function->getParamDecl(unsigned(i))->getLocation(), "cannot reserve '%0' resource location at index %1")
-          << label(parameter) << parameter.index;
-    table(parameter)[parameter.index] = true;
+    auto [taken, label] = table(parameter.kind);
+    const SourceLocation location = function->getParamDecl(unsigned(i))->getLocation();
+    for (unsigned index = parameter.index; index < parameter.index + parameter.index_count; ++index) {
+      if (index >= taken.size()) {
+        error(location, "'%0' attribute parameter is out of bounds: must be between 0 and %1")
+            << label << unsigned(taken.size() - 1);
+        return;
+      }
+      if (taken[index])
+        error(location, "cannot reserve '%0' resource location at index %1") << label << index;
+      taken[index] = true;
+    }
   }
   for (size_t i = 0; i < parameters.size(); ++i) {
     KernelParameter &parameter = parameters[i];
-    if (parameter.kind == KernelParameter::Kind::Builtin || has_index[i])
+    if (parameter.kind == Kind::Builtin || has_index[i])
       continue;
-    auto &taken = table(parameter);
+    auto [taken, label] = table(parameter.kind);
+    const auto is_taken = [&taken = taken](unsigned first, unsigned count) {
+      return std::any_of(taken.begin() + first, taken.begin() + first + count, [](bool used) { return used; });
+    };
+    const unsigned count = parameter.index_count;
     unsigned index = 0;
-    while (index < buffer_count_max && taken[index])
+    while (index + count <= taken.size() && is_taken(index, count))
       ++index;
-    if (index == buffer_count_max) {
+    if (index + count > taken.size()) {
       error(function->getParamDecl(unsigned(i))->getLocation(), "no '%0' resource location is left for %1")
-          << label(parameter) << parameter.name;
+          << label << parameter.name;
       return;
     }
-    taken[index] = true;
+    std::fill_n(taken.begin() + index, count, true);
     parameter.index = index;
   }
 }

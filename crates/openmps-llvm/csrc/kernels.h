@@ -18,15 +18,25 @@
 
 namespace openmps {
 
+// Metal feature set tables, "maximum entries in the texture (sampler state) argument table, per function".
+constexpr unsigned kTextureCountMax = 128;
+constexpr unsigned kSamplerCountMax = 16;
+
 struct KernelParameter {
-  enum class Kind { Buffer, IndirectBuffer, ThreadgroupMemory, Builtin };
+  enum class Kind { Buffer, IndirectBuffer, ThreadgroupMemory, Texture, Sampler, Builtin };
   Kind kind = Kind::Builtin;
   std::string name;
   // The pointee's type for buffers.
   std::string type_name;
   // `thread_position_in_grid` and so on; empty for buffers.
   std::string builtin;
+  // In the table of the kind, the first of `index_count`.
   unsigned index = 0;
+  unsigned index_count = 1;
+  // A metal::array of textures or samplers; they have one index each.
+  bool is_array = false;
+  // Of textures, `sample` and so on.
+  std::string access;
   unsigned address_space = 0;
   bool is_read_only = false;
   bool is_reference = false;
@@ -60,6 +70,7 @@ private:
   void collect_buffer(clang::ASTContext &context, clang::ParmVarDecl *declaration, clang::QualType pointee,
                       KernelParameter &parameter);
   void collect_builtin(clang::ParmVarDecl *declaration, KernelParameter &parameter);
+  bool collect_handle(clang::ParmVarDecl *declaration, KernelParameter &parameter);
   void assign_indices(const clang::FunctionDecl *function, std::vector<KernelParameter> &parameters,
                       const std::vector<bool> &has_index);
   template <unsigned Size> clang::DiagnosticBuilder error(clang::SourceLocation location, const char (&text)[Size]);

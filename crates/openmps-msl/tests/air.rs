@@ -37,27 +37,30 @@ fn the_example_of_the_guide() {
               store float %0, ptr addrspace(1) %arrayidx.i, align 4
               ret void
             }
-            !llvm.module.flags = !{!0, !1, !2, !3}
-            !air.kernel = !{!4}
-            !air.version = !{!10}
-            !air.language_version = !{!11}
-            !air.compile_options = !{!12, !13}
-            !llvm.ident = !{!14}
+            !llvm.module.flags = !{!0, !1, !2, !3, !4, !5, !6}
+            !air.kernel = !{!7}
+            !air.version = !{!13}
+            !air.language_version = !{!14}
+            !air.compile_options = !{!15, !16}
+            !llvm.ident = !{!17}
             !0 = !{i32 1, !"wchar_size", i32 4}
             !1 = !{i32 7, !"air.max_device_buffers", i32 31}
             !2 = !{i32 7, !"air.max_constant_buffers", i32 31}
             !3 = !{i32 7, !"air.max_threadgroup_buffers", i32 31}
-            !4 = !{ptr @full, !5, !6}
-            !5 = !{}
-            !6 = !{!7, !8, !9}
-            !7 = !{i32 0, !"air.buffer", !"air.location_index", i32 0, i32 1, !"air.read_write", !"air.address_space", i32 1, !"air.arg_type_size", i32 4, !"air.arg_type_align_size", i32 4, !"air.arg_type_name", !"float", !"air.arg_name", !"out"}
-            !8 = !{i32 1, !"air.buffer", !"air.buffer_size", i32 4, !"air.location_index", i32 1, i32 1, !"air.read", !"air.address_space", i32 2, !"air.arg_type_size", i32 4, !"air.arg_type_align_size", i32 4, !"air.arg_type_name", !"float", !"air.arg_name", !"val"}
-            !9 = !{i32 2, !"air.thread_position_in_grid", !"air.arg_type_name", !"uint", !"air.arg_name", !"idx"}
-            !10 = !{i32 2, i32 7, i32 0}
-            !11 = !{!"Metal", i32 3, i32 2, i32 0}
-            !12 = !{!"air.compile.denorms_disable"}
-            !13 = !{!"air.compile.fast_math_disable"}
-            !14 = !{!"openmps"}"#]],
+            !4 = !{i32 7, !"air.max_textures", i32 128}
+            !5 = !{i32 7, !"air.max_read_write_textures", i32 8}
+            !6 = !{i32 7, !"air.max_samplers", i32 16}
+            !7 = !{ptr @full, !8, !9}
+            !8 = !{}
+            !9 = !{!10, !11, !12}
+            !10 = !{i32 0, !"air.buffer", !"air.location_index", i32 0, i32 1, !"air.read_write", !"air.address_space", i32 1, !"air.arg_type_size", i32 4, !"air.arg_type_align_size", i32 4, !"air.arg_type_name", !"float", !"air.arg_name", !"out"}
+            !11 = !{i32 1, !"air.buffer", !"air.buffer_size", i32 4, !"air.location_index", i32 1, i32 1, !"air.read", !"air.address_space", i32 2, !"air.arg_type_size", i32 4, !"air.arg_type_align_size", i32 4, !"air.arg_type_name", !"float", !"air.arg_name", !"val"}
+            !12 = !{i32 2, !"air.thread_position_in_grid", !"air.arg_type_name", !"uint", !"air.arg_name", !"idx"}
+            !13 = !{i32 2, i32 7, i32 0}
+            !14 = !{!"Metal", i32 3, i32 2, i32 0}
+            !15 = !{!"air.compile.denorms_disable"}
+            !16 = !{!"air.compile.fast_math_disable"}
+            !17 = !{!"openmps"}"#]],
     );
 }
 
@@ -97,32 +100,35 @@ fn every_kind_of_argument() {
               store float %add.i, ptr addrspace(1) %arrayidx6.i, align 4
               ret void
             }
-            !llvm.module.flags = !{!0, !1, !2, !3}
-            !air.kernel = !{!4}
-            !air.version = !{!15}
-            !air.language_version = !{!16}
-            !air.compile_options = !{!17, !18}
-            !llvm.ident = !{!19}
+            !llvm.module.flags = !{!0, !1, !2, !3, !4, !5, !6}
+            !air.kernel = !{!7}
+            !air.version = !{!18}
+            !air.language_version = !{!19}
+            !air.compile_options = !{!20, !21}
+            !llvm.ident = !{!22}
             !0 = !{i32 1, !"wchar_size", i32 4}
             !1 = !{i32 7, !"air.max_device_buffers", i32 31}
             !2 = !{i32 7, !"air.max_constant_buffers", i32 31}
             !3 = !{i32 7, !"air.max_threadgroup_buffers", i32 31}
-            !4 = !{ptr @k_float, !5, !6, !14}
-            !5 = !{}
-            !6 = !{!7, !8, !9, !10, !11, !12, !13}
-            !7 = !{i32 0, !"air.buffer", !"air.location_index", i32 2, i32 1, !"air.read_write", !"air.address_space", i32 1, !"air.arg_type_size", i32 4, !"air.arg_type_align_size", i32 4, !"air.arg_type_name", !"float", !"air.arg_name", !"out"}
-            !8 = !{i32 1, !"air.indirect_buffer", !"air.buffer_size", i32 16, !"air.location_index", i32 0, i32 1, !"air.read", !"air.address_space", i32 2, !"air.arg_type_size", i32 16, !"air.arg_type_align_size", i32 8, !"air.arg_type_name", !"Pointers", !"air.arg_name", !"pointers"}
-            !9 = !{i32 2, !"air.buffer", !"air.location_index", i32 1, i32 1, !"air.read", !"air.address_space", i32 1, !"air.arg_type_name", !"void", !"air.arg_name", !"raw"}
-            !10 = !{i32 3, !"air.buffer", !"air.location_index", i32 1, i32 1, !"air.read_write", !"air.address_space", i32 3, !"air.arg_type_size", i32 4, !"air.arg_type_align_size", i32 4, !"air.arg_type_name", !"float", !"air.arg_name", !"shared"}
-            !11 = !{i32 4, !"air.thread_position_in_grid", !"air.arg_type_name", !"uint3", !"air.arg_name", !"gid"}
-            !12 = !{i32 5, !"air.thread_position_in_threadgroup", !"air.arg_type_name", !"ushort2", !"air.arg_name", !"tid"}
-            !13 = !{i32 6, !"air.thread_index_in_simdgroup", !"air.arg_type_name", !"ushort", !"air.arg_name", !"lane"}
-            !14 = !{!"air.max_work_group_size", i32 64}
-            !15 = !{i32 2, i32 7, i32 0}
-            !16 = !{!"Metal", i32 3, i32 2, i32 0}
-            !17 = !{!"air.compile.denorms_disable"}
-            !18 = !{!"air.compile.fast_math_disable"}
-            !19 = !{!"openmps"}"#]],
+            !4 = !{i32 7, !"air.max_textures", i32 128}
+            !5 = !{i32 7, !"air.max_read_write_textures", i32 8}
+            !6 = !{i32 7, !"air.max_samplers", i32 16}
+            !7 = !{ptr @k_float, !8, !9, !17}
+            !8 = !{}
+            !9 = !{!10, !11, !12, !13, !14, !15, !16}
+            !10 = !{i32 0, !"air.buffer", !"air.location_index", i32 2, i32 1, !"air.read_write", !"air.address_space", i32 1, !"air.arg_type_size", i32 4, !"air.arg_type_align_size", i32 4, !"air.arg_type_name", !"float", !"air.arg_name", !"out"}
+            !11 = !{i32 1, !"air.indirect_buffer", !"air.buffer_size", i32 16, !"air.location_index", i32 0, i32 1, !"air.read", !"air.address_space", i32 2, !"air.arg_type_size", i32 16, !"air.arg_type_align_size", i32 8, !"air.arg_type_name", !"Pointers", !"air.arg_name", !"pointers"}
+            !12 = !{i32 2, !"air.buffer", !"air.location_index", i32 1, i32 1, !"air.read", !"air.address_space", i32 1, !"air.arg_type_name", !"void", !"air.arg_name", !"raw"}
+            !13 = !{i32 3, !"air.buffer", !"air.location_index", i32 1, i32 1, !"air.read_write", !"air.address_space", i32 3, !"air.arg_type_size", i32 4, !"air.arg_type_align_size", i32 4, !"air.arg_type_name", !"float", !"air.arg_name", !"shared"}
+            !14 = !{i32 4, !"air.thread_position_in_grid", !"air.arg_type_name", !"uint3", !"air.arg_name", !"gid"}
+            !15 = !{i32 5, !"air.thread_position_in_threadgroup", !"air.arg_type_name", !"ushort2", !"air.arg_name", !"tid"}
+            !16 = !{i32 6, !"air.thread_index_in_simdgroup", !"air.arg_type_name", !"ushort", !"air.arg_name", !"lane"}
+            !17 = !{!"air.max_work_group_size", i32 64}
+            !18 = !{i32 2, i32 7, i32 0}
+            !19 = !{!"Metal", i32 3, i32 2, i32 0}
+            !20 = !{!"air.compile.denorms_disable"}
+            !21 = !{!"air.compile.fast_math_disable"}
+            !22 = !{!"openmps"}"#]],
     );
 }
 
@@ -137,25 +143,28 @@ fn constants_need_no_constructor() {
               store float 2.000000e+00, ptr addrspace(1) %x, align 4
               ret void
             }
-            !llvm.module.flags = !{!0, !1, !2, !3}
-            !air.kernel = !{!4}
-            !air.version = !{!8}
-            !air.language_version = !{!9}
-            !air.compile_options = !{!10, !11}
-            !llvm.ident = !{!12}
+            !llvm.module.flags = !{!0, !1, !2, !3, !4, !5, !6}
+            !air.kernel = !{!7}
+            !air.version = !{!11}
+            !air.language_version = !{!12}
+            !air.compile_options = !{!13, !14}
+            !llvm.ident = !{!15}
             !0 = !{i32 1, !"wchar_size", i32 4}
             !1 = !{i32 7, !"air.max_device_buffers", i32 31}
             !2 = !{i32 7, !"air.max_constant_buffers", i32 31}
             !3 = !{i32 7, !"air.max_threadgroup_buffers", i32 31}
-            !4 = !{ptr @f, !5, !6}
-            !5 = !{}
-            !6 = !{!7}
-            !7 = !{i32 0, !"air.buffer", !"air.location_index", i32 0, i32 1, !"air.read_write", !"air.address_space", i32 1, !"air.arg_type_size", i32 4, !"air.arg_type_align_size", i32 4, !"air.arg_type_name", !"float", !"air.arg_name", !"x"}
-            !8 = !{i32 2, i32 7, i32 0}
-            !9 = !{!"Metal", i32 3, i32 2, i32 0}
-            !10 = !{!"air.compile.denorms_disable"}
-            !11 = !{!"air.compile.fast_math_disable"}
-            !12 = !{!"openmps"}"#]],
+            !4 = !{i32 7, !"air.max_textures", i32 128}
+            !5 = !{i32 7, !"air.max_read_write_textures", i32 8}
+            !6 = !{i32 7, !"air.max_samplers", i32 16}
+            !7 = !{ptr @f, !8, !9}
+            !8 = !{}
+            !9 = !{!10}
+            !10 = !{i32 0, !"air.buffer", !"air.location_index", i32 0, i32 1, !"air.read_write", !"air.address_space", i32 1, !"air.arg_type_size", i32 4, !"air.arg_type_align_size", i32 4, !"air.arg_type_name", !"float", !"air.arg_name", !"x"}
+            !11 = !{i32 2, i32 7, i32 0}
+            !12 = !{!"Metal", i32 3, i32 2, i32 0}
+            !13 = !{!"air.compile.denorms_disable"}
+            !14 = !{!"air.compile.fast_math_disable"}
+            !15 = !{!"openmps"}"#]],
     );
 }
 

@@ -1,7 +1,7 @@
 //! `torch._C._mps_MetalKernel`: a kernel that Python calls.
 
 use openmps::stream::ERROR_BUFFER_BYTES;
-use openmps::{Kernel, Stream};
+use openmps::{ArgumentKind, Kernel, Stream};
 use pyo3::exceptions::{PyRuntimeError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
@@ -67,6 +67,7 @@ impl PyKernel {
             None => Options::default(),
         };
         let kernel = &slf.get().kernel;
+        refuse_textures(kernel)?;
         let mut arguments = Arguments::bind(args, &options.casts)?;
         let stream = Stream::current();
         if let Some(slot) = options.error_buffer_slot {
@@ -79,6 +80,21 @@ impl PyKernel {
             .encode(stream, arguments.bindings, &arguments.retained, grid)
             .map_err(|error| library_error(slf.py(), &error))?;
         Ok(())
+    }
+}
+
+/// PyTorch's call protocol has no way to pass textures and samplers.
+fn refuse_textures(kernel: &Kernel) -> PyResult<()> {
+    let is_texture = |kind: &ArgumentKind| matches!(kind, ArgumentKind::Texture { .. } | ArgumentKind::Sampler { .. });
+    match kernel.signature().arguments.iter().find(|argument| is_texture(&argument.kind)) {
+        None => Ok(()),
+        Some(argument) => Err(PyRuntimeError::new_err(format!(
+            "kernel '{}' takes argument '{}' of type {}, but a call from Python can only bind buffers; textures and samplers \
+             are bound from Rust",
+            kernel.name(),
+            argument.name,
+            argument.type_name
+        ))),
     }
 }
 

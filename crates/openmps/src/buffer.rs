@@ -62,6 +62,40 @@ impl Buffer {
         unsafe { self.address.as_ptr().copy_from_nonoverlapping(bytes.as_ptr(), self.length) };
     }
 
+    /// Overwrites all contents with one byte.
+    pub(crate) fn fill(&mut self, byte: u8) {
+        // SAFETY: the block is this buffer's own and at least `length` bytes long.
+        unsafe { self.address.as_ptr().write_bytes(byte, self.length) };
+    }
+
+    /// Overwrites the contents from `offset` on.
+    ///
+    /// # Panics
+    /// If the bytes do not fit there.
+    pub(crate) fn write(&mut self, offset: usize, bytes: &[u8]) {
+        let fits = offset.checked_add(bytes.len()).is_some_and(|end| end <= self.length);
+        assert!(fits, "{} bytes from {offset} on in a buffer of {}", bytes.len(), self.length);
+        // SAFETY: inside the block, by the line above.
+        let target = unsafe { self.address.add(offset) };
+        // SAFETY: `bytes.len()` bytes of the block from there on; a slice of the caller's cannot overlap it.
+        unsafe { target.as_ptr().copy_from_nonoverlapping(bytes.as_ptr(), bytes.len()) };
+    }
+
+    /// A copy of `count` bytes from `offset` on.
+    ///
+    /// # Panics
+    /// If there are no such bytes.
+    pub(crate) fn read(&self, offset: usize, count: usize) -> Vec<u8> {
+        let fits = offset.checked_add(count).is_some_and(|end| end <= self.length);
+        assert!(fits, "{count} bytes from {offset} on in a buffer of {}", self.length);
+        let mut bytes = vec![0; count];
+        // SAFETY: inside the block, by the line above.
+        let source = unsafe { self.address.add(offset) };
+        // SAFETY: `count` bytes of the block from there on, committed memory, and apart from the new vector.
+        unsafe { source.as_ptr().copy_to_nonoverlapping(bytes.as_mut_ptr(), count) };
+        bytes
+    }
+
     /// A copy of the contents.
     pub fn to_vec(&self) -> Vec<u8> {
         let mut bytes = vec![0; self.length];

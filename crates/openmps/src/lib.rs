@@ -15,13 +15,17 @@ pub mod profile;
 pub mod settings;
 pub mod stream;
 mod stream_id;
+pub mod texture;
 
 pub use buffer::Buffer;
 pub use device::Device;
 pub use kernel::Kernel;
 pub use library::{Library, LibraryError};
 pub use openmps_engine::{
-    Binding, Bindings, BufferIndex, CompileOptions, Grid, KernelProperties, KernelSignature, LanguageVersion, MathMode,
+    AddressMode, ArgumentKind, Binding, Bindings, BorderColor, BufferIndex, CompareFunction, CompileOptions, Grid,
+    KernelProperties, KernelSignature, LanguageVersion, MathMode, MinMagFilter, MipFilter, PixelFormat, SamplerIndex,
+    SamplerState, TextureIndex, TextureType, TextureUsage, TextureView,
 };
 pub use settings::Settings;
 pub use stream::{Stream, StreamError, StreamId};
+pub use texture::{Texture, TextureDescriptor, TextureError};

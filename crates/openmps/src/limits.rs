@@ -54,6 +54,15 @@ pub const RECOMMENDED_MAX_PERCENT: u64 = 75;
 /// cooperative-tensor kernels of macOS 26.
 pub const ANNOUNCED_OS: (u32, u32) = (15, 2);
 
+/// Largest axis of 1D, 2D and cube textures (Metal feature set tables, Apple3 and later).
+pub const TEXTURE_SIZE_MAX: u32 = 16_384;
+/// Largest axis of 3D textures (Metal feature set tables).
+pub const TEXTURE_3D_SIZE_MAX: u32 = 2_048;
+/// Most layers of an array (Metal feature set tables); a cube counts as six.
+pub const TEXTURE_LAYERS_MAX: u32 = 2_048;
+/// Most texels of a texture buffer (Metal feature set tables, Apple3 and later).
+pub const TEXTURE_BUFFER_WIDTH_MAX: u32 = 1 << 28;
+
 /// Commands that one stream holds before encoding waits for half of them: Metal's command queues make callers wait as well.
 /// A command takes a few hundred bytes.
 pub const STREAM_COMMANDS_MAX: u64 = 16_384;

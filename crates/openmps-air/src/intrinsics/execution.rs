@@ -20,6 +20,8 @@ operations! {
         NormalizeFunctionConstantPredicate = "normalize_function_constant_predicate",
         /// The entry of a table of visible functions (pointer, i32 index), which is then called.
         FunctionTableEntry = "get_function_pointer_visible_function_table",
+        /// A sampler that reads pass along, without meaning here.
+        ReadSampler = "get_read_sampler",
         /// Copies a tile between device and threadgroup memory, once a SIMD-group; returns an event.
         AsyncCopy2d = "simdgroup_async_copy_2d",
         /// Copies elements between device and threadgroup memory, once a SIMD-group; returns an event.
@@ -50,6 +52,7 @@ pub(super) fn rows() -> Vec<Row> {
             Slot::Pointer(AddressSpace::Thread),
             vec![Slot::Pointer(device), Slot::Scalar(Element::I32)],
         ),
+        pure(Op::ReadSampler, "", I1, vec![]).with_signature(Slot::Pointer(AddressSpace::Constant), vec![]),
         copy_2d(threadgroup, device),
         copy_2d(device, threadgroup),
         copy_1d(threadgroup, device),

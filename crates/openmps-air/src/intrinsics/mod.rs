@@ -18,6 +18,7 @@ mod table;
 pub mod tensor;
 #[cfg(test)]
 mod tests;
+pub mod texture;
 
 use openmps_engine::AddressSpace;
 
@@ -32,6 +33,7 @@ pub use matrix::MatrixOperation;
 pub use relational::RelationalOperation;
 pub use table::{fingerprint, lookup, row, rows};
 pub use tensor::{TENSOR_PREFIX, TensorOperation};
+pub use texture::{TextureFunction, TextureOperation};
 
 /// Declares the operations of a family with their names in AIR.
 macro_rules! operations {
@@ -83,6 +85,8 @@ pub enum Operation {
     Execution(ExecutionOperation),
     /// Metal 4 tensors.
     Tensor(TensorOperation),
+    /// Texture accesses.
+    Texture(TextureFunction),
 }
 
 /// One type in a signature.
@@ -98,6 +102,8 @@ pub enum Slot {
     Vector(Element, u32),
     /// A pointer.
     Pointer(AddressSpace),
+    /// A structure of a scalar, or of a vector of this many lanes, and a byte: a texture's color and whether it is resident.
+    WithStatus(Element, u32),
 }
 
 /// What a function takes and returns.

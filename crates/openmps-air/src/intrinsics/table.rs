@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
 use super::{
-    Lift, Resolved, Row, atomic, barrier, convert, execution, integer, lanes, math, matrix, relational, tensor,
+    Lift, Resolved, Row, atomic, barrier, convert, execution, integer, lanes, math, matrix, relational, tensor, texture,
 };
 
 struct Table {
@@ -24,6 +24,7 @@ static TABLE: LazyLock<Table> = LazyLock::new(|| {
         matrix::rows(),
         execution::rows(),
         tensor::rows(),
+        texture::rows(),
     ];
     let mut rows: Vec<Row> = families.into_iter().flatten().collect();
     let mut by_name = BTreeMap::new();

@@ -77,7 +77,7 @@ fn spell(signature: &Signature, lanes: u32) -> String {
         Slot::Pointer(space) => format!("ptr{}", space as u32),
         Slot::Lifted(element) if lanes > 1 => format!("<{lanes} x {element}>"),
         Slot::Lifted(element) | Slot::Scalar(element) => element.to_string(),
-        Slot::Vector(element, lanes) => format!("<{lanes} x {element}>"),
+        Slot::Vector(element, lanes) | Slot::WithStatus(element, lanes) => format!("<{lanes} x {element}>"),
     };
     let operands: Vec<String> = signature.operands.iter().map(slot).collect();
     format!("{} ({})", slot(&signature.result), operands.join(", "))

@@ -145,6 +145,13 @@ fn slot_fits(slot: Slot, lanes: u32, ty: Type<'_>) -> bool {
         Slot::Void => return ty.is_void(),
         // The discriminants of address spaces are AIR's numbers.
         Slot::Pointer(space) => return ty.address_space() == Some(space as u32),
+        Slot::WithStatus(element, lanes) => {
+            let color = if lanes == 1 { Slot::Scalar(element) } else { Slot::Vector(element, lanes) };
+            let fields = ty.fields();
+            return !ty.is_packed()
+                && matches!(fields.as_slice(), [first, second]
+                if slot_fits(color, lanes, *first) && slot_fits(Slot::Scalar(Element::I8), 1, *second));
+        }
         Slot::Lifted(element) => (element, lanes),
         Slot::Scalar(element) => (element, 1),
         Slot::Vector(element, lanes) => (element, lanes),
@@ -176,6 +183,8 @@ fn describe_slot(slot: Slot, lanes: u32) -> String {
         Slot::Void => "void".to_owned(),
         Slot::Pointer(openmps_engine::AddressSpace::Thread) => "ptr".to_owned(),
         Slot::Pointer(space) => format!("ptr addrspace({})", space as u32),
+        Slot::WithStatus(element, 1) => format!("{{ {}, i8 }}", element_type(element)),
+        Slot::WithStatus(element, lanes) => format!("{{ <{lanes} x {}>, i8 }}", element_type(element)),
         Slot::Lifted(element) if lanes == 1 => element_type(element).to_owned(),
         Slot::Lifted(element) => format!("<{lanes} x {}>", element_type(element)),
         Slot::Scalar(element) => element_type(element).to_owned(),

@@ -4,6 +4,7 @@ use std::ffi::{c_int, c_void};
 
 use crate::runtime;
 use crate::tensor::entry as tensor;
+use crate::texture;
 
 unsafe extern "C" {
     fn memcpy(to: *mut c_void, from: *const c_void, size: usize) -> *mut c_void;
@@ -54,6 +55,7 @@ pub(crate) fn resolve(name: &str) -> Option<usize> {
         "openmps_convolution_element_count" => tensor::convolution_element_count as *const () as usize,
         "openmps_convolution_coordinate" => tensor::convolution_coordinate as *const () as usize,
         "openmps_trap_table" => runtime::trap_table as *const () as usize,
+        "openmps_texture" => texture::access as *const () as usize,
         "openmps_trap" => runtime::trap as *const () as usize,
         "memcpy" => memcpy as *const () as usize,
         "memmove" => memmove as *const () as usize,
@@ -77,7 +79,9 @@ mod tests {
 
     #[test]
     fn knows_its_own_functions_and_no_others() {
-        for name in ["openmps_lane", "openmps_trap", "memcpy", "expf", "powf", "ldexpf", "__truncsfbf2"] {
+        for name in
+            ["openmps_lane", "openmps_trap", "openmps_texture", "memcpy", "expf", "powf", "ldexpf", "__truncsfbf2"]
+        {
             assert!(resolve(name).is_some_and(|address| address != 0), "{name}");
         }
         for name in ["system", "malloc", "openmps_", ""] {

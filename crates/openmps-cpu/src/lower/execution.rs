@@ -12,6 +12,7 @@ pub(super) fn lower(declaration: &Declaration, body: &mut Body) -> Option<Lowere
     let result = declaration.result.as_ref()?;
     let value = match declaration.parts().0 {
         "get_simdgroup_size" => Value::int(result, 32),
+        "get_read_sampler" => Value::new(result.clone(), "null"),
         "get_thread_index_in_simdgroup" => {
             let lane = body.call(&Ty::scalar("i32"), "openmps_lane_index", &[]);
             body.cast("trunc", &lane, result)

@@ -17,6 +17,7 @@ mod polynomial;
 mod simd;
 mod tensor;
 pub(crate) mod text;
+mod texture;
 
 use openmps_engine::EngineError;
 use openmps_llvm::Function;
@@ -57,6 +58,7 @@ pub(crate) struct Definitions {
 const RUNTIME: &str = "
 declare void @openmps_barrier() convergent nounwind
 declare void @openmps_lane(i32, i32, i32, i32, ptr) convergent nounwind
+declare void @openmps_texture(i32, ptr addrspace(1), ptr addrspace(2), ptr) nounwind willreturn
 declare i32 @openmps_lane_index() nounwind willreturn memory(none)
 declare float @acoshf(float) nounwind willreturn memory(none)
 declare float @asinhf(float) nounwind willreturn memory(none)
@@ -68,7 +70,12 @@ impl Declaration {
     fn of(function: Function<'_>, fragments: Fragments) -> Option<Self> {
         let ty = function.value_type();
         let result = ty.result()?;
-        let result = if result.is_void() { None } else { Some(Ty::parse(&result.to_string())?) };
+        let result = match result.to_string().as_str() {
+            "void" => None,
+            // A texture's color and a byte.
+            structure if structure.starts_with("{ ") => Some(Ty::scalar(structure)),
+            other => Some(Ty::parse(other)?),
+        };
         let parameters = ty.parameters().iter().map(|ty| Ty::parse(&ty.to_string())).collect::<Option<Vec<_>>>()?;
         Some(Self { name: function.name(), result, parameters, fragments })
     }
@@ -143,6 +150,7 @@ fn lower(declaration: &Declaration) -> Option<(Body, Lowered)> {
         copy::lower,
         execution::lower,
         tensor::lower,
+        texture::lower,
     ];
     families.iter().find_map(|family| {
         let mut body = Body::default();

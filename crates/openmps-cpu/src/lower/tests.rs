@@ -31,6 +31,8 @@ fn ty(slot: Slot, lanes: u32) -> Option<Ty> {
         Slot::Void => return None,
         Slot::Lifted(element) => Ty { scalar: scalar(element).to_owned(), lanes },
         Slot::Scalar(element) => Ty::scalar(scalar(element)),
+        Slot::WithStatus(element, 1) => Ty::scalar(&format!("{{ {}, i8 }}", scalar(element))),
+        Slot::WithStatus(element, lanes) => Ty::scalar(&format!("{{ <{lanes} x {}>, i8 }}", scalar(element))),
         Slot::Vector(element, lanes) => Ty { scalar: scalar(element).to_owned(), lanes },
         Slot::Pointer(AddressSpace::Thread) => Ty::scalar("ptr"),
         Slot::Pointer(space) => Ty::scalar(&format!("ptr addrspace({})", space as u32)),

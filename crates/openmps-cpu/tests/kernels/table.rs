@@ -253,7 +253,7 @@ fn part(slot: Slot, lanes: u32, stored: Element) -> Option<Part> {
         Slot::Scalar(element) => Part::Vector(element, 1),
         Slot::Vector(element, lanes) => Part::Vector(element, lanes),
         Slot::Pointer(_) => Part::Pointer(stored, lanes),
-        Slot::Void => return None,
+        Slot::Void | Slot::WithStatus(..) => return None,
     })
 }
 

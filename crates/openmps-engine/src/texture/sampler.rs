@@ -223,7 +223,7 @@ impl SamplerState {
             },
             lod_min_clamp: from_half(field(shift::LOD_MIN, 16)),
             lod_max_clamp: from_half(field(shift::LOD_MAX, 16)),
-            max_anisotropy: u8::try_from(field(shift::ANISOTROPY, 4)).expect("4 bits") + 1,
+            max_anisotropy: field(shift::ANISOTROPY, 4).to_le_bytes()[0] + 1,
         }
     }
 }

@@ -26,6 +26,10 @@
 #define __HAVE_ATOMIC_FLOAT__ 1
 #define __HAVE_ATOMIC_ULONG__ 1
 #define __HAVE_INT64__ 1
+#define __HAVE_TEXTURE_BUFFER__ 1
+#define __HAVE_TEXTURE_CUBE_ARRAY__ 1
+#define __HAVE_TEXTURE_READWRITE__ 1
+#define __HAVE_NULL_TEXTURE__ 1
 
 // Third operand of the `__metal_NAME` functions, which Apple's library exposes and public kernels call.
 #define __METAL_FAST_MATH__ true
