@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-const SOURCES: [&str; 11] = [
+const SOURCES: [&str; 12] = [
     "clang_bridge.cpp",
     "diagnostics.cpp",
     "kernels.cpp",
@@ -14,6 +14,7 @@ const SOURCES: [&str; 11] = [
     "restrictions.cpp",
     "annotations.cpp",
     "kernel_checks.cpp",
+    "module.cpp",
 ];
 const HEADERS: [&str; 8] = [
     "clang_bridge.h",

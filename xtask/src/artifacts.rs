@@ -1,4 +1,4 @@
-//! Building the package and installing it into `.venv`: extension module, compiler process, plug-in, headers.
+//! Building the package and installing it into `.venv`: extension module, compiler process, command, plug-in, headers.
 
 use std::fs;
 use std::path::Path;
@@ -15,15 +15,15 @@ const NATIVE: &str = "python/openmps/_native";
 pub(crate) fn build(workspace: &Workspace) -> Result<()> {
     environment::ensure(workspace)?;
     fs::create_dir_all(workspace.path(NATIVE))?;
-    // The module and the compiler process are built apart: together, cargo would unify their features and the module would
-    // link LLVM.
-    for package in ["openmps-python", "openmps-compiler"] {
+    // The programs are built apart: together, cargo would unify their features and the module and the command would link LLVM.
+    for package in ["openmps-python", "openmps-compiler", "openmps-cli"] {
         let build = ["build", "--quiet", "--release", "--package", package];
         command("cargo").args(build).env("PYO3_PYTHON", environment::python(workspace)).run(workspace)?;
     }
     replace(&workspace.path("target/release/lib_openmps.so"), &workspace.path("python/openmps/_openmps.abi3.so"))?;
     let compiler = workspace.path(NATIVE).join("openmps-compiler");
     let compiler_changed = replace(&workspace.path("target/release/openmps-compiler"), &compiler)?;
+    replace(&workspace.path("target/release/openmps"), &workspace.path(NATIVE).join("openmps"))?;
     let headers_changed =
         replace_tree(&workspace.path("crates/openmps-msl/include"), &workspace.path(NATIVE).join("include"))?;
     if compiler_changed || headers_changed || !workspace.path(NATIVE).join("pch").is_dir() {

@@ -26,6 +26,8 @@ pub mod reflect;
 #[cfg(feature = "llvm")]
 pub mod specialize;
 #[cfg(feature = "llvm")]
+pub mod split;
+#[cfg(feature = "llvm")]
 pub mod verify;
 
 #[cfg(feature = "llvm")]
@@ -34,5 +36,7 @@ pub use error::Error;
 pub use reflect::reflect;
 #[cfg(feature = "llvm")]
 pub use specialize::specialize;
+#[cfg(feature = "llvm")]
+pub use split::split;
 #[cfg(feature = "llvm")]
 pub use verify::{verify, verify_and_reflect};

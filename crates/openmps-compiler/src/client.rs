@@ -81,7 +81,7 @@ impl Client {
         self.processes.process_id()
     }
 
-    fn ask(&self, request: &[u8], purpose: &str) -> Result<Response, ProcessError> {
+    pub(crate) fn ask(&self, request: &[u8], purpose: &str) -> Result<Response, ProcessError> {
         let bytes = self.processes.exchange(request, purpose)?;
         protocol::decode(&bytes).map_err(|error| ProcessError::Answer(error.to_string()))
     }
@@ -123,7 +123,9 @@ impl SourceCompiler for Client {
         }
         let answer = match self.ask(&request, "it compiled source text").map_err(|error| internal(&error))? {
             Response::Source(answer) => answer,
-            Response::Air(_) | Response::Object(_) => return Err(internal(&another_question())),
+            Response::Air(_) | Response::Object(_) | Response::Modules(_) | Response::Text(_) => {
+                return Err(internal(&another_question()));
+            }
         };
         // Wrong source stays wrong; a failure of the compiler need not repeat.
         if !matches!(answer, Err(CompileError::Internal(_))) {
@@ -154,7 +156,9 @@ impl CodeGenerator for Client {
         let purpose = format!("it compiled kernel '{}'", signature.name);
         let object = match self.ask(&request, &purpose).map_err(|error| internal(&error))? {
             Response::Object(answer) => answer?,
-            Response::Source(_) | Response::Air(_) => return Err(internal(&another_question())),
+            Response::Source(_) | Response::Air(_) | Response::Modules(_) | Response::Text(_) => {
+                return Err(internal(&another_question()));
+            }
         };
         if is_cacheable {
             self.keep(&key, &object);
@@ -194,7 +198,9 @@ impl Client {
         let request = protocol::encode(&request()).map_err(|error| internal(&error))?;
         let answer = match self.ask(&request, purpose).map_err(|error| internal(&error))? {
             Response::Air(answer) => answer,
-            Response::Source(_) | Response::Object(_) => return Err(internal(&another_question())),
+            Response::Source(_) | Response::Object(_) | Response::Modules(_) | Response::Text(_) => {
+                return Err(internal(&another_question()));
+            }
         };
         // A bad module stays bad; a failure of the compiler need not repeat.
         if !matches!(answer, Err(EngineError::Internal(_))) {
@@ -204,7 +210,7 @@ impl Client {
     }
 }
 
-fn another_question() -> ProcessError {
+pub(crate) fn another_question() -> ProcessError {
     ProcessError::Answer("it answers another question".to_owned())
 }
 

@@ -12,6 +12,7 @@
 
 pub mod cache;
 pub mod client;
+mod inspect;
 pub mod limits;
 mod process;
 pub mod protocol;

@@ -14,7 +14,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize as SerializeDerive};
 
 /// Changes with every change of the types below or of what the engine crate puts into them.
-pub const PROTOCOL_VERSION: u32 = 5;
+pub const PROTOCOL_VERSION: u32 = 6;
 
 /// Most bytes of one frame; the largest known library (19,455 kernels) is 80 MB of bitcode.
 pub const FRAME_BYTES_MAX: u32 = 512 << 20;
@@ -52,6 +52,27 @@ pub enum Request {
         /// What else changes the code.
         options: EngineOptions,
     },
+    /// A module to one module for each of some kernels.
+    SplitAir {
+        /// The module.
+        air: VerifiedAir,
+        /// The kernels' host names.
+        kernels: Vec<String>,
+    },
+    /// A module as LLVM IR text.
+    PrintAir {
+        /// The module.
+        air: VerifiedAir,
+    },
+    /// One kernel of an AIR module to assembly text.
+    PrintCode {
+        /// The module.
+        air: VerifiedAir,
+        /// The kernel.
+        signature: KernelSignature,
+        /// What else changes the code.
+        options: EngineOptions,
+    },
 }
 
 /// What the server answers, in order of the requests.
@@ -63,6 +84,10 @@ pub enum Response {
     Air(Result<LoadedAir, EngineError>),
     /// To [`Request::BuildObject`]: the bytes of an ELF relocatable object.
     Object(Result<Vec<u8>, EngineError>),
+    /// To [`Request::SplitAir`], in the order of the kernels.
+    Modules(Result<Vec<VerifiedAir>, EngineError>),
+    /// To [`Request::PrintAir`] and [`Request::PrintCode`].
+    Text(Result<String, EngineError>),
 }
 
 /// The postcard bytes of `message`.

@@ -51,7 +51,22 @@ fn answer(compiler: &MslCompiler, request: Request) -> Response {
         Request::BuildObject { air, signature, options } => {
             Response::Object(LlvmCodeGenerator.generate(&air, &signature, &options))
         }
+        Request::SplitAir { air, kernels } => Response::Modules(split(&air, &kernels)),
+        Request::PrintAir { air } => Response::Text(print(&air)),
+        Request::PrintCode { air, signature, options } => {
+            Response::Text(LlvmCodeGenerator.assembly(&air, &signature, &options))
+        }
     }
+}
+
+fn split(air: &VerifiedAir, kernels: &[String]) -> Result<Vec<VerifiedAir>, EngineError> {
+    openmps_air::split(air, kernels).map_err(|error| EngineError::Invalid(error.to_string()))
+}
+
+fn print(air: &VerifiedAir) -> Result<String, EngineError> {
+    let context = openmps_llvm::Context::new();
+    let module = context.parse_bitcode(air.bitcode()).map_err(|error| EngineError::Internal(error.to_string()))?;
+    Ok(module.to_string())
 }
 
 /// Refuses this process more address space than `bytes`. What cannot do without ends it with a status that says so.

@@ -55,6 +55,24 @@ fn options() -> CompileOptions {
 }
 
 #[test]
+fn modules_come_apart_and_as_text() {
+    const TWO: &str = "kernel void one(device float* out) { *out = 1; } kernel void two(device int* out) { *out = 2; }";
+    let client = Client::new(config(None));
+    let compiled = client.compile_source(TWO, &options()).unwrap();
+    let names = ["two".to_owned(), "one".to_owned()];
+    let modules = client.split_air(&compiled.air, &names).unwrap();
+    let texts: Vec<String> = modules.iter().map(|module| client.air_text(module).unwrap()).collect();
+    assert!(texts[0].contains("define void @two(") && !texts[0].contains("@one"), "{}", texts[0]);
+    assert!(texts[1].contains("define void @one(") && !texts[1].contains("@two"), "{}", texts[1]);
+    // A kernel's code is the same alone and beside others.
+    let code = |air, index| client.assembly(air, &compiled.kernels[index], &EngineOptions::default()).unwrap();
+    assert_eq!(code(&modules[1], 0), code(&compiled.air, 0));
+    assert!(code(&modules[0], 1).contains("openmps_kernel"));
+    let missing = client.split_air(&compiled.air, &["three".to_owned()]).unwrap_err();
+    assert_eq!(missing, EngineError::Invalid("kernel 'three': no such kernel".to_owned()));
+}
+
+#[test]
 fn source_and_kernel_come_from_one_process_and_then_from_the_cache() {
     let folder = Folder::new("cache");
     let client = Client::new(config(Some(folder.0.clone())));

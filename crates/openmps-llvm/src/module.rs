@@ -4,7 +4,6 @@ use std::cell::RefCell;
 use std::fmt;
 use std::ptr::NonNull;
 
-use llvm_sys::LLVMModule;
 use llvm_sys::analysis::{LLVMVerifierFailureAction, LLVMVerifyModule};
 use llvm_sys::bit_writer::LLVMWriteBitcodeToMemoryBuffer;
 use llvm_sys::core::{
@@ -20,6 +19,7 @@ use llvm_sys::linker::LLVMLinkModules2;
 use llvm_sys::target::{
     LLVMABIAlignmentOfType, LLVMABISizeOfType, LLVMGetModuleDataLayout, LLVMOffsetOfElement, LLVMStoreSizeOfType,
 };
+use llvm_sys::{LLVMModule, LLVMValue};
 
 use crate::builder::Builder;
 use crate::context::Context;
@@ -37,6 +37,13 @@ use crate::value::Value;
 unsafe extern "C" {
     /// `csrc/constructors.cpp`.
     fn openmps_llvm_fold_constructors(module: *mut LLVMModule) -> usize;
+    // `csrc/module.cpp`.
+    fn openmps_llvm_clear_named_metadata(module: *mut LLVMModule, name: *const std::ffi::c_char, size: usize);
+    fn openmps_llvm_clone_definitions(
+        module: *mut LLVMModule,
+        kept: *const *mut LLVMValue,
+        count: usize,
+    ) -> *mut LLVMModule;
 }
 
 /// A module of a context. Handles to its parts borrow it; what deletes parts takes it by `&mut`, so no handle is left then.
@@ -74,6 +81,14 @@ impl<'ctx> Module<'ctx> {
     pub fn duplicate(&self) -> Module<'ctx> {
         // SAFETY: live by the invariant of `Module`.
         Self::take(self.context, unsafe { LLVMCloneModule(self.raw()) })
+    }
+
+    /// A copy in which only the functions and globals in `kept` are defined; it declares the others.
+    #[must_use]
+    pub fn duplicate_definitions(&self, kept: &[Value<'_>]) -> Module<'ctx> {
+        let kept: Vec<*mut LLVMValue> = kept.iter().map(|value| value.raw()).collect();
+        // SAFETY: live by the invariant of `Module`; the array lives through the call and is only compared with.
+        Self::take(self.context, unsafe { openmps_llvm_clone_definitions(self.raw(), kept.as_ptr(), kept.len()) })
     }
 
     /// Checks every rule of LLVM IR.
@@ -298,6 +313,12 @@ impl<'ctx> Module<'ctx> {
         // SAFETY: live by the invariant of `Module`; the array has room for the `len` nodes.
         unsafe { LLVMGetNamedMetadataOperands(self.raw(), name.as_ptr(), raw.as_mut_ptr()) };
         raw.into_iter().map(Metadata::wrap).collect()
+    }
+
+    /// Empties `!name`. Without effect where there is no such list.
+    pub fn clear_named_metadata(&self, name: &str) {
+        // SAFETY: live by the invariant of `Module`; the name lives through the call.
+        unsafe { openmps_llvm_clear_named_metadata(self.raw(), name.as_ptr().cast(), name.len()) }
     }
 
     /// Appends `node` to `!name`.

@@ -15,7 +15,7 @@ mod threadgroup;
 
 use openmps_air::intrinsics::TENSOR_PREFIX;
 use openmps_engine::{EngineError, EngineOptions, KernelSignature, VerifiedAir};
-use openmps_llvm::{CodeGenLevel, Context, Function, Module, PassOptions, TargetMachine};
+use openmps_llvm::{CodeGenLevel, Context, Function, Module, ObjectCode, PassOptions, TargetMachine};
 
 use crate::abi::{KERNEL_SYMBOL, Mode};
 use crate::engine::CodeGenerator;
@@ -34,11 +34,41 @@ impl CodeGenerator for LlvmCodeGenerator {
         signature: &KernelSignature,
         options: &EngineOptions,
     ) -> Result<Vec<u8>, EngineError> {
-        let machine = TargetMachine::host(CodeGenLevel::Default).map_err(internal)?;
-        let context = Context::new();
-        let mut module = context.parse_bitcode(air.bitcode()).map_err(internal)?;
-        build(&mut module, &machine, signature, options)
+        let object = emit(air, signature, options, TargetMachine::emit_object)?;
+        Ok(object.as_bytes().to_vec())
     }
+}
+
+impl LlvmCodeGenerator {
+    /// The assembly text of the same code, for people.
+    ///
+    /// # Errors
+    /// As [`CodeGenerator::generate`].
+    pub fn assembly(
+        &self,
+        air: &VerifiedAir,
+        signature: &KernelSignature,
+        options: &EngineOptions,
+    ) -> Result<String, EngineError> {
+        let text = emit(air, signature, options, TargetMachine::emit_assembly)?;
+        Ok(String::from_utf8_lossy(text.as_bytes()).into_owned())
+    }
+}
+
+type Emit = fn(&TargetMachine, &mut Module<'_>) -> Result<ObjectCode, openmps_llvm::Error>;
+
+/// Builds the kernel's code and lets `emitter` write it.
+fn emit(
+    air: &VerifiedAir,
+    signature: &KernelSignature,
+    options: &EngineOptions,
+    emitter: Emit,
+) -> Result<ObjectCode, EngineError> {
+    let machine = TargetMachine::host(CodeGenLevel::Default).map_err(internal)?;
+    let context = Context::new();
+    let mut module = context.parse_bitcode(air.bitcode()).map_err(internal)?;
+    build(&mut module, &machine, signature, options)?;
+    emitter(&machine, &mut module).map_err(internal)
 }
 
 /// LLVM's error as ours: past verification it is our mistake.
@@ -51,7 +81,7 @@ fn build(
     machine: &TargetMachine,
     signature: &KernelSignature,
     options: &EngineOptions,
-) -> Result<Vec<u8>, EngineError> {
+) -> Result<(), EngineError> {
     let mut observer = Observer::new(options, &signature.name);
     observer.after("load", module)?;
     let kernel = isolate::run(module, machine, signature)?;
@@ -75,9 +105,7 @@ fn build(
     optimize(module, machine)?;
     observer.after("optimize", module)?;
     check_calls(module, signature)?;
-    facts::store(module, machine, facts, signature)?;
-    let object = machine.emit_object(module).map_err(internal)?;
-    Ok(object.as_bytes().to_vec())
+    facts::store(module, machine, facts, signature)
 }
 
 /// Refuses calls of functions that the loader would not find.

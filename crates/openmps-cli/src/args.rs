@@ -1,0 +1,128 @@
+//! What can be typed.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use openmps::{CompileOptions, LanguageVersion, MathMode, Settings};
+
+/// Metal kernels without an Apple GPU: checks, shows and precompiles Metal sources and libraries.
+#[derive(Debug, Parser)]
+#[command(
+    name = "openmps",
+    version,
+    after_help = "Exit status: 0 when all is well, 1 when an input is wrong or an output cannot be written, 2 when the command line is wrong."
+)]
+pub(crate) struct Arguments {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Compile a Metal source and list its kernels.
+    Check(Check),
+    /// Show what is in a Metal source or library, or all about one kernel.
+    Inspect(Inspect),
+    /// Compile a Metal source to a Metal library.
+    Compile(Compile),
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct Check {
+    /// The Metal source.
+    pub(crate) file: PathBuf,
+    #[command(flatten)]
+    pub(crate) language: Language,
+    /// Print JSON, also about errors in the source.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct Inspect {
+    /// The Metal source or library.
+    pub(crate) file: PathBuf,
+    /// One kernel: its arguments, AIR and machine code are shown.
+    pub(crate) kernel: Option<String>,
+    /// A function constant's value for the machine code, by name or index; may be repeated.
+    #[arg(long = "constant", value_name = "NAME=VALUE", requires = "kernel")]
+    pub(crate) constants: Vec<String>,
+    #[command(flatten)]
+    pub(crate) language: Language,
+    /// Print JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct Compile {
+    /// The Metal source.
+    pub(crate) file: PathBuf,
+    /// The library to write.
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: PathBuf,
+    #[command(flatten)]
+    pub(crate) language: Language,
+}
+
+/// How to compile source; libraries are compiled already.
+#[derive(Args, Debug)]
+pub(crate) struct Language {
+    /// Version of the Metal Shading Language; by default PYTORCH_MPS_METAL_VERSION, else 3.2.
+    #[arg(long, value_enum, value_name = "VERSION")]
+    metal: Option<Metal>,
+    /// Let the compiler change floating-point results for speed; PYTORCH_MPS_FAST_MATH=1 does the same.
+    #[arg(long)]
+    fast_math: bool,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Metal {
+    #[value(name = "3.1")]
+    V3_1,
+    #[value(name = "3.2")]
+    V3_2,
+    #[value(name = "4.0")]
+    V4_0,
+}
+
+impl Language {
+    /// The flags, and the settings where there is no flag.
+    pub(crate) fn options(&self) -> CompileOptions {
+        let options = openmps::library::compile_options(Settings::process(), LanguageVersion::default());
+        let language_version = match self.metal {
+            Some(Metal::V3_1) => LanguageVersion::Metal3_1,
+            Some(Metal::V3_2) => LanguageVersion::Metal3_2,
+            Some(Metal::V4_0) => LanguageVersion::Metal4_0,
+            None => options.language_version,
+        };
+        let math_mode = if self.fast_math { MathMode::Fast } else { options.math_mode };
+        CompileOptions { language_version, math_mode }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory as _;
+
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        Arguments::command().debug_assert();
+    }
+
+    #[test]
+    fn flags_come_before_settings() {
+        let options = |words: &[&str]| {
+            let arguments = Arguments::try_parse_from(["openmps", "check", "k.metal"].iter().chain(words)).unwrap();
+            let Command::Check(check) = arguments.command else { panic!("another command") };
+            check.language.options()
+        };
+        assert_eq!(options(&["--metal", "4.0"]).language_version, LanguageVersion::Metal4_0);
+        assert_eq!(options(&["--metal=3.1", "--fast-math"]).math_mode, MathMode::Fast);
+        assert!(Arguments::try_parse_from(["openmps", "check", "k.metal", "--metal", "2.0"]).is_err());
+        assert!(Arguments::try_parse_from(["openmps", "inspect", "k.metal", "--constant", "a=1"]).is_err());
+        assert!(Arguments::try_parse_from(["openmps", "compile", "k.metal"]).is_err());
+    }
+}

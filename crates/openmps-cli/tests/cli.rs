@@ -1,0 +1,361 @@
+//! The command against real files, with the compiler of the built package (`./dev build`).
+
+use std::fs;
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+use expect_test::{Expect, expect};
+use openmps::{Binding, Bindings, Buffer, BufferIndex, Grid, Library, Stream};
+use openmps_air::metallib::Metallib;
+use serde_json::Value;
+
+/// A folder of this test alone, removed at its end.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Self {
+        let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("cli-{}-{name}", std::process::id()));
+        let _ = fs::remove_dir_all(&path);
+        fs::create_dir_all(&path).expect("the build folder is writable");
+        Self(path)
+    }
+
+    fn path(&self, name: &str) -> String {
+        self.0.join(name).display().to_string()
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+/// The folder of the built package's compiler.
+fn native() -> PathBuf {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../python/openmps/_native");
+    assert!(folder.join("openmps-compiler").is_file(), "{} has no compiler: run ./dev build", folder.display());
+    folder
+}
+
+/// The command in the folder of test kernels, with no setting but where the compiler is.
+fn command(arguments: &[&str]) -> Command {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut command = Command::new(env!("CARGO_BIN_EXE_openmps"));
+    command
+        .args(arguments)
+        .current_dir(root.join("tests/kernels"))
+        .env("OPENMPS_COMPILER", native().join("openmps-compiler"))
+        .env("OPENMPS_CACHE_DIR", Path::new(env!("CARGO_TARGET_TMPDIR")).join("cli-cache"))
+        .env_remove("PYTORCH_MPS_METAL_VERSION")
+        .env_remove("PYTORCH_MPS_FAST_MATH");
+    command
+}
+
+fn run(arguments: &[&str]) -> Output {
+    command(arguments).output().expect("the command starts")
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8(bytes.to_vec()).expect("the command prints UTF-8")
+}
+
+/// Standard output of a run that must succeed and say nothing else.
+fn succeed(arguments: &[&str]) -> String {
+    let output = run(arguments);
+    assert_eq!((output.status.code(), &*text(&output.stderr)), (Some(0), ""), "{arguments:?}");
+    text(&output.stdout)
+}
+
+/// Checks status and standard error of a run that must fail and print nothing.
+fn fail(arguments: &[&str], status: i32, expected: Expect) {
+    let output = run(arguments);
+    assert_eq!((output.status.code(), &*text(&output.stdout)), (Some(status), ""), "{arguments:?}");
+    expected.assert_eq(&text(&output.stderr));
+}
+
+fn json(text: &str) -> Value {
+    serde_json::from_str(text).expect("the command prints JSON")
+}
+
+#[test]
+fn check_lists_kernels() {
+    expect![[r#"
+        kernel add
+          device float* out [[buffer(0)]]: read_write
+          device float* x [[buffer(1)]]: read
+          constant uint& n [[buffer(3)]]: read, 4 bytes
+          uint i [[thread_position_in_grid]]
+
+        kernel reverse
+          device float* data [[buffer(0)]]: read_write
+          threadgroup float* scratch [[threadgroup(0)]]
+          uint i [[thread_position_in_grid]]
+          uint lane [[thread_index_in_threadgroup]]
+          threadgroup memory: 256 bytes
+          threads of a threadgroup: at most 64
+    "#]]
+    .assert_eq(&succeed(&["check", "vectors.metal"]));
+}
+
+#[test]
+fn check_says_what_is_wrong() {
+    fail(
+        &["check", "wrong.metal"],
+        1,
+        expect![[r#"
+        wrong.metal:5:14: error: use of undeclared identifier 'factor'
+            out[i] = factor * out[i];
+                     ^~~~~~
+    "#]],
+    );
+}
+
+#[test]
+fn check_prints_json() {
+    let report = json(&succeed(&["check", "--json", "vectors.metal"]));
+    assert_eq!(report["diagnostics"], json("[]"));
+    expect![[r#"{"arguments":[{"access":"read_write","address_space":"device","index":0,"kind":"buffer","name":"out","type":"float"},{"access":"read","address_space":"device","index":1,"kind":"buffer","name":"x","type":"float"},{"access":"read","address_space":"constant","index":3,"kind":"buffer","name":"n","size_bytes_min":4,"type":"uint"},{"attribute":"thread_position_in_grid","kind":"builtin","name":"i","type":"uint"}],"max_total_threads_per_threadgroup":null,"name":"add","threadgroup_memory_bytes":0}"#]].assert_eq(&report["kernels"][0].to_string());
+    let output = run(&["check", "--json", "wrong.metal"]);
+    assert_eq!((output.status.code(), &*text(&output.stderr)), (Some(1), ""));
+    let report = json(&text(&output.stdout));
+    assert_eq!(report["kernels"], json("[]"));
+    let first = &report["diagnostics"][0];
+    expect![[r#"{"column":14,"file":"wrong.metal","line":5,"message":"use of undeclared identifier 'factor'","severity":"error"}"#]].assert_eq(&first.to_string());
+}
+
+#[test]
+fn flags_reach_the_compiler() {
+    let folder = Folder::new("flags");
+    let source = folder.path("version.metal");
+    fs::write(&source, "#if __METAL_VERSION__ != 310 || !defined(__FAST_MATH__)\n#error not this\n#endif\n").unwrap();
+    assert_eq!(run(&["check", &source]).status.code(), Some(1));
+    assert_eq!(succeed(&["check", "--metal", "3.1", "--fast-math", &source]), "");
+    // The settings of torch.mps do the same.
+    let mut command = command(&["check", &source]);
+    let output = command.env("PYTORCH_MPS_METAL_VERSION", "3.1").env("PYTORCH_MPS_FAST_MATH", "1").output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+}
+
+#[test]
+fn inspect_shows_one_kernel() {
+    let shown = succeed(&["inspect", "vectors.metal", "add"]);
+    assert!(shown.starts_with("kernel add\n"), "{shown}");
+    assert!(shown.contains("define void @add(") && !shown.contains("@reverse"), "{shown}");
+    assert!(shown.contains("machine code:") && shown.contains("openmps_kernel"), "{shown}");
+    let details = json(&succeed(&["inspect", "--json", "vectors.metal", "reverse"]));
+    assert_eq!(details["kernel"]["threadgroup_memory_bytes"], 256);
+    assert_eq!(details["kernel"]["max_total_threads_per_threadgroup"], 64);
+    assert!(details["air"].as_str().unwrap().contains("!air.kernel"));
+    assert!(details["machine_code"].as_str().unwrap().contains(".text"));
+    assert_eq!(details["machine_code_error"], Value::Null);
+}
+
+/// Everything shown about a kernel but the names that differ from file to file.
+fn shown(arguments: &[&str]) -> String {
+    let shown = succeed(arguments);
+    shown.lines().filter(|line| !line.starts_with("; ModuleID")).map(|line| format!("{line}\n")).collect()
+}
+
+#[test]
+fn what_is_compiled_is_a_library() {
+    let folder = Folder::new("compile");
+    let (library, again) = (folder.path("vectors.metallib"), folder.path("again.metallib"));
+    for output in [&library, &again] {
+        assert_eq!(succeed(&["compile", "vectors.metal", "-o", output, "--metal", "3.1"]), "");
+    }
+    assert_eq!(fs::read(&library).unwrap(), fs::read(&again).unwrap());
+    let opened = Metallib::open(Path::new(&library)).unwrap();
+    assert_eq!(opened.names().collect::<Vec<_>>(), ["add", "reverse"]);
+    for function in opened.functions() {
+        let versions = function.versions().unwrap();
+        assert_eq!((versions.air, versions.language), ((2, 6), (3, 1)));
+        function.verify_hash().unwrap();
+    }
+    let listed = succeed(&["inspect", &library]);
+    assert_eq!(listed, "kernel add (AIR 2.6, Metal 3.1)\nkernel reverse (AIR 2.6, Metal 3.1)\n");
+    let listed = json(&succeed(&["inspect", "--json", &library]));
+    assert_eq!(listed["functions"][1]["name"], "reverse");
+    // LLVM reads back what was written, and the kernel is the one that the source has.
+    for kernel in ["add", "reverse"] {
+        let from_source = shown(&["inspect", "--metal", "3.1", "vectors.metal", kernel]);
+        assert_eq!(shown(&["inspect", &library, kernel]), from_source);
+    }
+    assert_eq!(fs::read_dir(&folder.0).unwrap().count(), 2, "nothing is left beside the outputs");
+}
+
+fn bytes(values: &[f32]) -> Vec<u8> {
+    values.iter().flat_map(|value| value.to_le_bytes()).collect()
+}
+
+#[test]
+fn a_compiled_library_runs() {
+    let folder = Folder::new("run");
+    let library = folder.path("vectors.metallib");
+    succeed(&["compile", "vectors.metal", "-o", &library]);
+    openmps::library::set_compiler_directory(native());
+    let kernel = Library::from_metallib_file(Path::new(&library)).unwrap().kernel("add").unwrap();
+    let values: Vec<f32> = (0..1000_u16).map(f32::from).collect();
+    let buffers = [
+        Buffer::from_bytes(&bytes(&vec![0.5; 1000])).unwrap(),
+        Buffer::from_bytes(&bytes(&values)).unwrap(),
+        Buffer::from_bytes(&900_u32.to_le_bytes()).unwrap(),
+    ];
+    let mut bindings = Bindings::default();
+    for (index, buffer) in [0, 1, 3].into_iter().zip(&buffers) {
+        let address = buffer.contents().as_ptr() as u64;
+        bindings.set(BufferIndex(index), Binding::Buffer { address, size_bytes: buffer.len() as u64 });
+    }
+    let held: Vec<*const u8> = buffers.iter().map(|buffer| buffer.contents().as_ptr().cast_const()).collect();
+    let stream = Stream::default_stream();
+    kernel.encode(stream, bindings, &held, Grid { threads: [1000, 1, 1], group: [256, 1, 1] }).unwrap();
+    stream.synchronize().unwrap();
+    let expected: Vec<f32> = values.iter().map(|value| if *value < 900.0 { value + 0.5 } else { 0.5 }).collect();
+    assert_eq!(buffers[0].to_vec(), bytes(&expected));
+}
+
+#[test]
+fn wrong_inputs_are_named() {
+    fail(
+        &["check", "missing.metal"],
+        1,
+        expect![[r#"
+        openmps: error: missing.metal: No such file or directory (os error 2)
+    "#]],
+    );
+    fail(
+        &["check", "."],
+        1,
+        expect![[r#"
+        openmps: error: .: is a directory, expected a Metal source
+    "#]],
+    );
+    fail(
+        &["check", "binary.metal"],
+        1,
+        expect![[r#"
+        openmps: error: binary.metal: is not text: byte 18 is not UTF-8, expected a Metal source
+    "#]],
+    );
+    fail(
+        &["inspect", "binary.metal"],
+        1,
+        expect![[r#"
+        openmps: error: binary.metal: is not text: byte 18 is not UTF-8, expected a Metal source
+    "#]],
+    );
+    fail(
+        &["inspect", "."],
+        1,
+        expect![[r#"
+        openmps: error: .: is a directory, expected a Metal source
+    "#]],
+    );
+    fail(
+        &["inspect", "missing.metallib"],
+        1,
+        expect![[r#"
+        openmps: error: missing.metallib: No such file or directory (os error 2)
+    "#]],
+    );
+    fail(
+        &["inspect", "hexadecimal.metallib"],
+        1,
+        expect![[r#"
+        openmps: error: hexadecimal.metallib: not a Metal library: it starts with the hexadecimal text '4d544c4201800200', expected MTLB or a universal binary's cb fe ba be
+    "#]],
+    );
+    fail(
+        &["inspect", "vectors.metal", "multiply"],
+        1,
+        expect![[r#"
+        openmps: error: vectors.metal: no kernel named 'multiply', the file has 'add', 'reverse'
+    "#]],
+    );
+    fail(
+        &["inspect", "vectors.metal", "add", "--constant", "n=4"],
+        1,
+        expect![[r#"
+        openmps: error: --constant n=4: kernel 'add' has no function constant 'n', it has none
+    "#]],
+    );
+    fail(
+        &["inspect", "wrong.metal", "scale"],
+        1,
+        expect![[r#"
+        wrong.metal:5:14: error: use of undeclared identifier 'factor'
+            out[i] = factor * out[i];
+                     ^~~~~~
+    "#]],
+    );
+}
+
+#[test]
+fn damaged_libraries_are_named() {
+    let folder = Folder::new("damaged");
+    let library = folder.path("cut.metallib");
+    succeed(&["compile", "vectors.metal", "-o", &library]);
+    let bytes = fs::read(&library).unwrap();
+    let size = bytes.len();
+    fs::write(&library, &bytes[..size - 1]).unwrap();
+    let problem = format!("the library's size at byte 0x10 says {size} bytes, but there are {}", size - 1);
+    let output = run(&["inspect", &library]);
+    let expected = format!("openmps: error: {library}: metallib: {problem}\n");
+    assert_eq!((output.status.code(), text(&output.stderr)), (Some(1), expected));
+    fs::write(&library, &bytes).unwrap();
+    let output = run(&["check", &library]);
+    let expected = format!("openmps: error: {library}: is a Metal library, expected a Metal source\n");
+    assert_eq!((output.status.code(), text(&output.stderr)), (Some(1), expected));
+}
+
+#[test]
+fn outputs_that_cannot_be_written_are_named() {
+    let folder = Folder::new("unwritable");
+    let check = |output: &str, problem: &str| {
+        let result = run(&["compile", "vectors.metal", "-o", output]);
+        let expected = format!("openmps: error: {output}: {problem}\n");
+        assert_eq!((result.status.code(), text(&result.stderr)), (Some(1), expected));
+    };
+    check(&folder.path("missing/k.metallib"), "No such file or directory (os error 2)");
+    check(&folder.0.display().to_string(), "Is a directory (os error 21)");
+    check("/dev/full", "No space left on device (os error 28)");
+    // A wrong source leaves the old library alone.
+    let library = folder.path("old.metallib");
+    fs::write(&library, "old").unwrap();
+    assert_eq!(run(&["compile", "wrong.metal", "-o", &library]).status.code(), Some(1));
+    assert_eq!(fs::read(&library).unwrap(), b"old");
+}
+
+#[test]
+fn a_compiler_that_cannot_start_is_named() {
+    let mut command = command(&["check", "vectors.metal"]);
+    let output =
+        command.env("OPENMPS_COMPILER", "/nowhere/compiler").env("OPENMPS_CACHE_DIR", "/dev/null").output().unwrap();
+    let reason = "cannot start the compiler process /nowhere/compiler: No such file or directory (os error 2)";
+    let expected = format!("openmps: error: vectors.metal: {reason}\n");
+    assert_eq!((output.status.code(), text(&output.stderr)), (Some(1), expected));
+}
+
+#[test]
+fn wrong_command_lines_have_their_own_status() {
+    for arguments in
+        [&[][..], &["chekc"], &["check"], &["check", "a.metal", "b.metal"], &["check", "--metal", "9", "a"]]
+    {
+        let output = run(arguments);
+        assert_eq!((output.status.code(), output.stdout.len()), (Some(2), 0), "{arguments:?}");
+        assert!(text(&output.stderr).contains("--help"), "{arguments:?}");
+    }
+    assert!(succeed(&["--help"]).contains("Exit status:"));
+    assert!(succeed(&["--version"]).starts_with("openmps "));
+}
+
+#[test]
+fn output_that_nobody_reads_is_no_failure() {
+    let mut command = command(&["inspect", "vectors.metal", "add"]);
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    drop(child.stdout.take());
+    let mut errors = String::new();
+    child.stderr.take().unwrap().read_to_string(&mut errors).unwrap();
+    assert_eq!((child.wait().unwrap().code(), &*errors), (Some(0), ""));
+}
