@@ -142,7 +142,9 @@ def scaled_mm(kernel: str) -> Run:
     parameters = packed("3I4x6q3?5x", m, n, k, k, 1, n, 1, n, 1, True, has_bias, True)
     out = torch.zeros(m * n, dtype=torch.uint8 if dtype == torch.float8_e4m3fn else dtype)
     arguments = [a.view(torch.uint8).reshape(-1), b.view(torch.uint8).reshape(-1), out, rows, columns, bias, parameters]
-    return Run(kernel, arguments, (ceil_div(n, 32), ceil_div(m, 32), 1), 128, {2: expected.reshape(-1)}, dtype)
+    # The least subnormal of float8 is 2^-9.
+    tolerance = 2**-10 + SUM if dtype == torch.float8_e4m3fn else SUM
+    return Run(kernel, arguments, (ceil_div(n, 32), ceil_div(m, 32), 1), 128, {2: expected.reshape(-1)}, dtype, tolerance)
 
 
 def prefill_attention(kernel: str) -> Run:
@@ -304,3 +306,248 @@ def triangular_solve(kernel: str) -> Run:
     out = torch.full((b.numel(),), float("nan"))
     arguments = [a.reshape(-1), arrange(b, b_columns), out, parameters]
     return Run(kernel, arguments, (batch, 1, 1), None, {2: arrange(expected, x_columns)})
+
+
+@dataclass
+class Sequences:
+    """Sequences of several lengths in one tensor each of queries, keys and values, and their attention."""
+
+    dtype: torch.dtype
+    depth: int
+    heads: int = 4
+    per_key_head: int = 2
+    is_causal: bool = False
+    window: int = 0
+
+    def __post_init__(self) -> None:
+        self.query_ends, self.key_ends = [0, 37, 70], [0, 50, 131]
+        self.scale = 1 / math.sqrt(self.depth)
+        key_heads = self.heads // self.per_key_head
+        self.q = torch.randn(self.query_ends[-1], self.heads, self.depth).to(self.dtype)
+        self.k, self.v = (torch.randn(self.key_ends[-1], key_heads, self.depth).to(self.dtype) for _ in range(2))
+
+    @property
+    def longest_queries(self) -> int:
+        """Rows of the longest sequence."""
+        return max(end - start for start, end in self.pairs(self.query_ends))
+
+    @staticmethod
+    def pairs(ends: list[int]) -> list[tuple[int, int]]:
+        """Where each sequence starts and ends."""
+        return list(zip(ends[:-1], ends[1:], strict=True))
+
+    def attend(self, q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, keys: Callable[[int], tuple[int, int]] | None = None) -> tuple[torch.Tensor, torch.Tensor]:
+        """Results [rows, heads, depth] and logarithms of the sums [rows, heads]; ``keys`` limits the keys of a sequence by its length."""
+        results, logarithms = [], []
+        for (q_start, q_end), (k_start, k_end) in zip(self.pairs(self.query_ends), self.pairs(self.key_ends), strict=True):
+            first, last = keys(k_end - k_start) if keys else (0, k_end - k_start)
+            wide = lambda tensor: tensor[k_start:k_end][first:last].repeat_interleave(self.per_key_head, 1)  # noqa: B023
+            scores = torch.einsum("qhd,khd->hqk", q[q_start:q_end], wide(k)) * self.scale
+            diagonal = torch.arange(q_end - q_start)[:, None] + (k_end - k_start) - (q_end - q_start)
+            key = torch.arange(first, last)[None]
+            if self.is_causal:
+                scores = scores.masked_fill(key > diagonal, -math.inf)
+            if self.window:
+                scores = scores.masked_fill(key <= diagonal - self.window, -math.inf)
+            logarithm = scores.logsumexp(-1)
+            weights = torch.where(logarithm[..., None].isinf(), 0.0, (scores - logarithm[..., None]).exp())
+            results.append(torch.einsum("hqk,khd->qhd", weights, wide(v)))
+            logarithms.append(logarithm.T)
+        return torch.cat(results), torch.cat(logarithms)
+
+    def ends(self) -> list[torch.Tensor]:
+        """The kernels' arguments ``cu_q`` and ``cu_kv``."""
+        return [torch.tensor(ends, dtype=torch.int32) for ends in (self.query_ends, self.key_ends)]
+
+
+def mtlattn_type(kernel: str) -> tuple[torch.dtype, int]:
+    """Type and depth of a head."""
+    depth = re.search(r"_d(\d+)", kernel)
+    return (torch.bfloat16 if "bfloat" in kernel else torch.float16), int(depth.group(1)) if depth else 128
+
+
+def attention_tile(kernel: str) -> Run:
+    """``attn_mpp_1tile`` and ``attn_mpp_flash``: one head; at most 64 keys, and any number."""
+    is_flash = kernel.endswith("flash")
+    rows, keys, depth = 75, 150 if is_flash else 60, 128
+    q, k, v = (torch.randn(count, depth).half() for count in (rows, keys, keys))
+    scale = 1 / math.sqrt(depth)
+    expected = (q.double() @ k.double().T * scale).softmax(-1) @ v.double()
+    out = torch.zeros(rows * depth, dtype=torch.float16)
+    accumulator = torch.zeros(rows * depth) if is_flash else None
+    arguments = [q.reshape(-1), k.reshape(-1), v.reshape(-1), out, word(rows), word(keys), packed("f", scale), accumulator]
+    grid = (ceil_div(rows, 32 if is_flash else 64), 1, 1)
+    return Run(kernel, arguments, grid, 128, {3: expected.reshape(-1)}, torch.float16, 2 * ROUNDING[torch.float16])
+
+
+def attention_varlen(kernel: str) -> Run:
+    """``attn_mpp_varlen_*``: sequences of several lengths, causal, in a window, with shared keys."""
+    dtype, depth = mtlattn_type(kernel)
+    sequences = Sequences(dtype, depth, is_causal=True, window=23)
+    expected, logarithms = sequences.attend(sequences.q.double(), sequences.k.double(), sequences.v.double())
+    rows = 32 if "tm32" in kernel else 16
+    out = torch.zeros(sequences.q.numel(), dtype=dtype)
+    flat = [tensor.reshape(-1) for tensor in (sequences.q, sequences.k, sequences.v)]
+    strides = [word(tensor.stride(0)) for tensor in (sequences.q, sequences.k, sequences.v)]
+    lse = torch.zeros(logarithms.numel())
+    arguments = [*flat, out, *sequences.ends(), word(sequences.heads), packed("f", sequences.scale), *strides]
+    arguments += [word(1), word(sequences.per_key_head), word(sequences.window), lse, word(1), torch.zeros(1), word(0), word(0), word(0)]
+    results = {3: expected.reshape(-1), 14: logarithms.reshape(-1)}
+    grid = (ceil_div(sequences.longest_queries, rows), 2, sequences.heads)
+    return Run(kernel, arguments, grid, 128, results, dtype, 2 * ROUNDING[dtype])
+
+
+def attention_split(kernel: str) -> Run:
+    """``attn_mpp_split_*``: each split sees a part of the keys, a multiple of 48 of them."""
+    dtype, depth = mtlattn_type(kernel)
+    sequences, splits = Sequences(dtype, depth), 2
+    size = lambda keys: ceil_div(ceil_div(keys, splits), 48) * 48
+    q, k, v = (tensor.double() for tensor in (sequences.q, sequences.k, sequences.v))
+    parts = [
+        sequences.attend(q, k, v, lambda keys, split=split: (split * size(keys), min((split + 1) * size(keys), keys)))
+        for split in range(splits)
+    ]
+    expected, logarithms = (torch.stack(list(part)).reshape(-1) for part in zip(*parts, strict=True))
+    rows = sequences.query_ends[-1]
+    flat = [tensor.reshape(-1) for tensor in (sequences.q, sequences.k, sequences.v)]
+    strides = [word(tensor.stride(0)) for tensor in (sequences.q, sequences.k, sequences.v)]
+    arguments = [
+        *flat,
+        torch.zeros(expected.numel()),
+        torch.zeros(logarithms.numel()),
+        *sequences.ends(),
+        word(sequences.heads),
+        packed("f", sequences.scale),
+        *strides,
+        *(word(value) for value in (0, sequences.per_key_head, splits, rows)),
+    ]
+    grid = (ceil_div(sequences.longest_queries, 16), 2 * splits, sequences.heads)
+    return Run(kernel, arguments, grid, 128, {3: expected, 4: logarithms}, torch.float32, 4 * ROUNDING[dtype])
+
+
+def attention_combine(kernel: str) -> Run:
+    """``attn_mpp_combine_*``: the results of splits as one; a row that no split has a key for is zero."""
+    dtype, depth = mtlattn_type(kernel)
+    splits, rows, heads = 3, 17, 2
+    partial, logarithms = torch.randn(splits, rows, heads, depth), torch.randn(splits, rows, heads)
+    logarithms[:, 3] = -math.inf
+    weights = torch.where(logarithms.isinf(), 0.0, logarithms.double().softmax(0).nan_to_num())
+    expected = (partial.double() * weights[..., None]).sum(0)
+    out = torch.zeros(rows * heads * depth, dtype=dtype)
+    arguments = [partial.reshape(-1), logarithms.reshape(-1), out, word(heads), word(splits), word(rows)]
+    return Run(kernel, arguments, (rows, heads, 1), 128, {2: expected.reshape(-1)}, dtype)
+
+
+def attention_backward(kernel: str) -> Run:
+    """``attn_mpp_bwd_{dq,dkv}_*``: gradients of the attention of sequences."""
+    dtype, depth = mtlattn_type(kernel)
+    sequences = Sequences(dtype, depth, is_causal=True)
+    inputs = [tensor.double().requires_grad_() for tensor in (sequences.q, sequences.k, sequences.v)]
+    result, logarithms = sequences.attend(*inputs)
+    gradient = torch.randn(result.shape).to(dtype)
+    expected = torch.autograd.grad(result, inputs, gradient.double())
+    delta = (gradient.double() * result).sum(-1).detach().float()
+    flat = [tensor.reshape(-1) for tensor in (sequences.q, sequences.k, sequences.v, gradient, logarithms.detach().float(), delta)]
+    is_dq = "_dq_" in kernel
+    outputs = expected[:1] if is_dq else expected[1:]
+    masks = [word(1), word(0), torch.zeros(1), word(0), word(0)]
+    arguments = [
+        *flat,
+        *(torch.zeros(output.numel()) for output in outputs),
+        *sequences.ends(),
+        word(sequences.heads),
+        packed("f", sequences.scale),
+        word(sequences.per_key_head),
+        *masks,
+    ]
+    ends = sequences.query_ends if is_dq else sequences.key_ends
+    longest = max(end - start for start, end in Sequences.pairs(ends))
+    heads = sequences.heads if is_dq else sequences.heads // sequences.per_key_head
+    # A block of the least size: blocks behind the end do nothing.
+    grid = (ceil_div(longest, 8), 2, heads)
+    results = {6 + index: output.reshape(-1) for index, output in enumerate(outputs)}
+    # Weights and their gradients are rounded to the type, and dozens of them summed.
+    return Run(kernel, arguments, grid, 128, results, torch.float32, 16 * ROUNDING[dtype])
+
+
+FAMILIES: dict[str, list[tuple[str, Callable[[str], Run]]]] = {
+    "torch": [
+        (r"grouped_mm_\w+?_mpp_", grouped_mm),
+        (r"int_mm_mpp_", int_mm),
+        (r"scaled_mm_mpp_", scaled_mm),
+        (r"prefill_attention_mpp_", prefill_attention),
+        (r"conv3d_mpp_", conv3d),
+        (r"conv1d_mpp_", conv1d),
+        (r"applySYRKTrailing", syrk_trailing),
+        (r"gemmLU_", gemm_lu),
+        (r"triangular_solve_small_mpp_", triangular_solve),
+    ],
+    "mtlattn": [
+        (r"attn_mpp_(1tile|flash)", attention_tile),
+        # Not attn_mpp_coop_half: it takes an element's column for its row.
+        (r"attn_mpp_varlen_", attention_varlen),
+        (r"attn_mpp_split_", attention_split),
+        (r"attn_mpp_combine_", attention_combine),
+        (r"attn_mpp_bwd_", attention_backward),
+    ],
+}
+
+# Kernels that need a function constant, which torch.mps.load_metallib cannot give.
+WITH_CONSTANTS = r"attn_mpp_(varlen|bwd)_"
+
+
+def runs(wheel: str, names: Iterable[str]) -> Iterator[Callable[[], Run]]:
+    """Runs of those of a library's kernels that this module knows; each is made when it is called."""
+    for name in sorted(names):
+        for pattern, make in FAMILIES[wheel]:
+            if re.match(pattern, name) and not re.match(WITH_CONSTANTS, name):
+                yield lambda make=make, name=name: make(name)
+
+
+def error(run: Run, library: object) -> float:
+    """Dispatches on the device; returns how far the worst result is from the reference beside one rounding, NaN where it is NaN."""
+    kernel = getattr(library, run.kernel)
+    # Buffers that the kernel has not are bound too: arguments are counted from 0.
+    arguments = [(torch.zeros(1) if argument is None else argument).to("mps") for argument in run.arguments]
+    size = run.threads or kernel.max_threads_per_threadgroup
+    x, y, z = run.groups
+    kernel(*arguments, threads=(x * size, y, z), group_size=(size, 1, 1))
+    worst = 0.0
+    for index, expected in run.expected.items():
+        result = arguments[index].cpu()
+        result = result.view(run.dtype) if run.dtype == torch.float8_e4m3fn else result
+        reference = expected.double()
+        beyond = (result.double() - reference).abs() - 1.01 * ROUNDING[run.dtype] * reference.abs()
+        worst = max(worst, float(beyond.max())) if not beyond.isnan().any() else math.nan
+    return worst
+
+
+def main(arguments: list[str]) -> int:
+    """Runs the kernels whose names contain one of ``arguments``, all without one; prints the worst of each family."""
+    from conformance import wheels
+
+    torch.manual_seed(seed := torch.seed() % 2**32)
+    print("seed", seed)
+    worst: dict[str, tuple[int, float]] = {}
+    failures = 0
+    for wheel, short in (("mtlattn", "mtlattn-mpp"), ("torch", "1")):
+        library = torch.mps.load_metallib(wheels.library(short))
+        names = [name for name in dir(library) if not arguments or any(argument in name for argument in arguments)]
+        for make in runs(wheel, names):
+            run = make()
+            beyond = error(run, library)
+            count, before = worst.get(run.family, (0, 0.0))
+            worst[run.family] = (count + 1, max(before, beyond))
+            if not beyond <= run.tolerance:
+                failures += 1
+                print(f"{run.kernel}: off by {beyond:.3g}, at most {run.tolerance:.3g}")
+    for family, (count, beyond) in worst.items():
+        print(f"{count:4} {family}: {beyond:.3g} beside one rounding")
+    print(sum(count for count, _ in worst.values()), "kernels,", failures, "wrong")
+    return int(failures > 0)
+
+
+if __name__ == "__main__":
+    import openmps  # noqa: F401, registers the device
+
+    sys.exit(main(sys.argv[1:]))
