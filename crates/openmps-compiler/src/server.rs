@@ -3,11 +3,12 @@
 use std::io;
 use std::os::fd::AsRawFd;
 use std::os::unix::net::UnixStream;
+use std::sync::mpsc::{self, Sender};
 use std::thread;
 
 use openmps_cpu::{CodeGenerator, LlvmCodeGenerator};
 use openmps_engine::{ConstantValues, EngineError, LoadedAir, SourceCompiler, VerifiedAir};
-use openmps_msl::MslCompiler;
+use openmps_msl::{MslCompiler, PendingHeader};
 
 use crate::limits::{OUT_OF_MEMORY_STATUS, STACK_BYTES};
 use crate::protocol::{Request, Response, decode, encode, read_frame, write_frame};
@@ -23,18 +24,31 @@ pub fn serve(compiler: &MslCompiler, socket: UnixStream, memory_bytes_max: Optio
     ignore_interrupts();
     memory_bytes_max.map_or(Ok(()), limit_memory)?;
     end_with_the_client(socket.try_clone()?)?;
+    let (sender, receiver) = mpsc::channel::<PendingHeader>();
     thread::scope(|scope| {
+        // What makes the next compilation faster must not make this one slower.
+        let headers = thread::Builder::new().name("headers".to_owned());
+        headers.spawn_scoped(scope, move || {
+            for pending in receiver {
+                // Without the header compilations are slower, and right.
+                let _ = compiler.driver().build_pending(&pending);
+            }
+        })?;
         let answer = thread::Builder::new().name("answer".to_owned()).stack_size(STACK_BYTES);
-        let thread = answer.spawn_scoped(scope, || answer_all(compiler, socket))?;
+        let thread = answer.spawn_scoped(scope, move || answer_all(compiler, socket, &sender))?;
         thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
     })
 }
 
-fn answer_all(compiler: &MslCompiler, mut socket: UnixStream) -> io::Result<()> {
+fn answer_all(compiler: &MslCompiler, mut socket: UnixStream, headers: &Sender<PendingHeader>) -> io::Result<()> {
     while wait_readable(&socket)? {
         let Some(frame) = read_frame(&mut socket)? else { return Ok(()) };
         let response = answer(compiler, decode(&frame)?);
         write_frame(&mut socket, &encode(&response)?)?;
+        if let Some(pending) = compiler.driver().take_pending() {
+            // The receiver is gone only if its thread has panicked.
+            let _ = headers.send(pending);
+        }
         if compiler.has_crashed() {
             // Clang's state is undefined now; the client starts a new process.
             return Ok(());

@@ -64,7 +64,7 @@ impl MslCompiler {
             report.rendered.push_str(&clang.rendered);
             report.diagnostics.extend(clang.diagnostics);
         };
-        match self.driver.compile(&rewritten.text, options) {
+        match self.driver.compile(&rewritten.text, rewritten.pasted_line_count, options) {
             Outcome::Compiled { bitcode, diagnostics } => {
                 add(&mut report, diagnostics);
                 Ok(UnverifiedAir { bitcode, warnings: report.diagnostics })

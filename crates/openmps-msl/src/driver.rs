@@ -3,19 +3,26 @@
 //! A precompiled header (PCH) is named by a hash of everything that it depends on: clang's version, the arguments, the
 //! folder and the text of every header. It is looked for in the installed folder, then in the cache, else built into
 //! the cache once. Without any of them clang parses the headers each time, which is slow but right.
+//!
+//! Headers that PyTorch pastes in front of a kernel get one of their own, chained to the first and named by their text. It is
+//! built after the first compilation that had use for it, when somebody has time: see [`Driver::take_pending`].
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, OnceLock, PoisonError};
+use std::time::SystemTime;
 
 use openmps_engine::{Builtin, CompileOptions};
 use openmps_llvm::clang::{self, Level, Outcome, Request};
 
-use crate::limits::BUFFER_COUNT_MAX;
+use crate::limits::{BUFFER_COUNT_MAX, PASTED_HEADERS_MAX};
 use crate::options;
 use crate::rewrite::SOURCE_NAME;
+
+/// How names of headers of pasted text begin.
+const PASTED_PREFIX: &str = "pasted-";
 
 /// The header that every source has, included or not.
 const PRELUDE: &str = "#include <metal_stdlib>\n";
@@ -37,32 +44,116 @@ pub struct Driver {
     config: DriverConfig,
     header_hash: OnceLock<String>,
     headers: Mutex<HashMap<CompileOptions, Option<PathBuf>>>,
+    pasted: Mutex<PastedHeaders>,
+}
+
+/// What this process knows about headers of pasted text.
+#[derive(Debug, Default)]
+struct PastedHeaders {
+    /// Names that were looked for and not found: each is built once, whatever comes of it.
+    asked: HashSet<String>,
+    pending: Option<PendingHeader>,
+}
+
+/// Pasted text whose precompiled header is worth building.
+#[derive(Clone, Debug)]
+pub struct PendingHeader {
+    text: String,
+    compile_options: CompileOptions,
+    base: PathBuf,
 }
 
 impl Driver {
     /// Looks at no file yet.
     #[must_use]
     pub fn new(config: DriverConfig) -> Self {
-        Self { config, header_hash: OnceLock::new(), headers: Mutex::new(HashMap::new()) }
+        Self { config, header_hash: OnceLock::new(), headers: Mutex::default(), pasted: Mutex::default() }
     }
 
-    /// Compiles rewritten text.
+    /// Compiles rewritten text, whose first `pasted_line_count` lines are headers that PyTorch pasted.
     #[must_use]
-    pub fn compile(&self, text: &str, compile_options: &CompileOptions) -> Outcome {
+    pub fn compile(&self, text: &str, pasted_line_count: Option<usize>, compile_options: &CompileOptions) -> Outcome {
         let arguments = options::clang_arguments(compile_options, &self.config.include_dir);
-        let with = |words: [String; 2]| {
+        let with = |text: &str, words: &[&str]| {
+            let words = words.iter().map(|word| (*word).to_owned());
             let arguments: Vec<String> = arguments.iter().cloned().chain(words).collect();
             clang::compile(&request(text, &arguments, compile_options))
         };
-        if let Some(path) = self.precompiled_header(compile_options) {
-            let outcome = with(["-include-pch".to_owned(), path.to_string_lossy().into_owned()]);
+        if let Some(base) = self.precompiled_header(compile_options) {
+            let base_name = base.to_string_lossy();
+            let (pasted, own) = split_lines(text, pasted_line_count);
+            if let Some(header) = self.pasted_header(pasted, compile_options, &base) {
+                // The lines that the header has stay counted. The first header is named because the second reads it; of two
+                // arguments the last counts.
+                let own = "\n".repeat(pasted_line_count.unwrap_or_default()) + own;
+                let chain = ["-include-pch", &base_name, "-include-pch", &header.to_string_lossy()];
+                let outcome = with(&own, &chain);
+                if !blames_no_place(&outcome) {
+                    return outcome;
+                }
+                // Damaged, or older than a header that was rebuilt: it is built again.
+                let _ = fs::remove_file(header);
+            }
+            let outcome = with(text, &["-include-pch", &base_name]);
             if !blames_no_place(&outcome) {
+                if matches!(outcome, Outcome::Compiled { .. }) {
+                    self.remember_pasted(pasted, compile_options, base);
+                }
                 return outcome;
             }
             // The file went away or is damaged: a matter of this machine, not of the text.
             self.forget_precompiled_header(compile_options);
         }
-        with(["-include".to_owned(), "metal_stdlib".to_owned()])
+        with(text, &["-include", "metal_stdlib"])
+    }
+
+    /// A header that the last compilations would have had use for, once.
+    #[must_use]
+    pub fn take_pending(&self) -> Option<PendingHeader> {
+        self.pasted.lock().unwrap_or_else(PoisonError::into_inner).pending.take()
+    }
+
+    /// Builds a pending header. Compilations may go on meanwhile.
+    ///
+    /// # Errors
+    /// When the folder cannot be written, or clang rejects the text.
+    pub fn build_pending(&self, pending: &PendingHeader) -> io::Result<PathBuf> {
+        let PendingHeader { text, compile_options, base } = pending;
+        let Some(folder) = &self.config.pch_cache_dir else {
+            return Err(io::Error::other("there is no folder for precompiled headers"));
+        };
+        remove_oldest_pasted(folder);
+        let words = ["-include-pch".to_owned(), base.to_string_lossy().into_owned()];
+        self.precompile(text, &words, compile_options, &folder.join(self.pasted_name(text, compile_options, base)))
+    }
+
+    fn pasted_header(&self, text: &str, compile_options: &CompileOptions, base: &Path) -> Option<PathBuf> {
+        let folder = self.config.pch_cache_dir.as_ref().filter(|_| !text.is_empty())?;
+        Some(folder.join(self.pasted_name(text, compile_options, base))).filter(|path| path.exists())
+    }
+
+    /// Text that clang has just accepted.
+    fn remember_pasted(&self, text: &str, compile_options: &CompileOptions, base: PathBuf) {
+        if text.is_empty() || self.config.pch_cache_dir.is_none() {
+            return;
+        }
+        let name = self.pasted_name(text, compile_options, &base);
+        let mut pasted = self.pasted.lock().unwrap_or_else(PoisonError::into_inner);
+        if pasted.asked.len() < PASTED_HEADERS_MAX && pasted.asked.insert(name) {
+            let compile_options = compile_options.clone();
+            pasted.pending = Some(PendingHeader { text: text.to_owned(), compile_options, base });
+        }
+    }
+
+    fn pasted_name(&self, text: &str, compile_options: &CompileOptions, base: &Path) -> String {
+        let mut hasher = blake3::Hasher::new();
+        for part in [self.header_name(compile_options).as_bytes(), base.as_os_str().as_encoded_bytes(), text.as_bytes()]
+        {
+            hasher.update(&(part.len() as u64).to_le_bytes());
+            hasher.update(part);
+        }
+        let hash = hasher.finalize().to_hex();
+        format!("{PASTED_PREFIX}{}-{}.pch", options::name(compile_options), &hash[..16])
     }
 
     /// Builds the precompiled header for `compile_options` into `folder`, unless it is there.
@@ -74,24 +165,37 @@ impl Driver {
         if path.exists() {
             return Ok(path);
         }
+        self.precompile(PRELUDE, &[], compile_options, &path)
+    }
+
+    /// Writes the precompiled header of `text` to `path`, whole or not at all.
+    fn precompile(
+        &self,
+        text: &str,
+        words: &[String],
+        compile_options: &CompileOptions,
+        path: &Path,
+    ) -> io::Result<PathBuf> {
+        let folder = path.parent().ok_or(io::ErrorKind::NotADirectory)?;
         fs::create_dir_all(folder)?;
         let mut arguments = options::clang_arguments(compile_options, &self.config.include_dir);
         for argument in arguments.iter_mut().filter(|argument| *argument == "c++") {
             "c++-header".clone_into(argument);
         }
+        arguments.extend_from_slice(words);
         // A touched header must not invalidate it; the name already depends on the text.
         arguments.extend(["-emit-pch".to_owned(), "-fno-pch-timestamp".to_owned()]);
         // Otherwise each compile repeats the instantiations that the headers leave pending.
         arguments.push("-fpch-instantiate-templates".to_owned());
-        let temporary = folder.join(format!(".{}.{}", self.header_name(compile_options), std::process::id()));
-        let outcome = clang::precompile_header(&request(PRELUDE, &arguments, compile_options), &temporary);
-        match outcome {
-            Outcome::Compiled { .. } => fs::rename(&temporary, &path).map(|()| path),
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        let temporary = folder.join(format!(".{name}.{}", std::process::id()));
+        match clang::precompile_header(&request(text, &arguments, compile_options), &temporary) {
+            Outcome::Compiled { .. } => fs::rename(&temporary, path).map(|()| path.to_path_buf()),
             Outcome::Rejected(diagnostics) => {
                 let first = diagnostics.first().map_or("no reason given", |diagnostic| diagnostic.message.as_str());
-                Err(io::Error::other(format!("clang rejects the library headers: {first}")))
+                Err(io::Error::other(format!("clang rejects the headers: {first}")))
             }
-            Outcome::Crashed => Err(io::Error::other("clang crashed on the library headers")),
+            Outcome::Crashed => Err(io::Error::other("clang crashed on the headers")),
         }
     }
 
@@ -131,6 +235,30 @@ impl Driver {
         }
         let hash = hasher.finalize().to_hex();
         format!("metal_stdlib-{}-{}.pch", options::name(compile_options), &hash[..16])
+    }
+}
+
+/// The first `line_count` lines of `text`, and the rest.
+fn split_lines(text: &str, line_count: Option<usize>) -> (&str, &str) {
+    let last = line_count.and_then(|count| text.match_indices('\n').nth(count.checked_sub(1)?));
+    last.map_or(("", text), |(at, _)| text.split_at(at + 1))
+}
+
+/// Makes room for another header of pasted text: those that were built first go.
+fn remove_oldest_pasted(folder: &Path) {
+    let Ok(entries) = fs::read_dir(folder) else { return };
+    let mut headers: Vec<(SystemTime, PathBuf)> = entries
+        .filter_map(|entry| {
+            let entry = entry.ok()?;
+            let is_pasted = entry.file_name().to_string_lossy().starts_with(PASTED_PREFIX);
+            is_pasted.then_some((entry.metadata().ok()?.modified().ok()?, entry.path()))
+        })
+        .collect();
+    headers.sort();
+    let surplus = (headers.len() + 1).saturating_sub(PASTED_HEADERS_MAX);
+    for (_, path) in headers.into_iter().take(surplus) {
+        // Another process may have been faster.
+        let _ = fs::remove_file(path);
     }
 }
 

@@ -15,4 +15,4 @@ pub mod options;
 pub mod rewrite;
 
 pub use compiler::{MslCompiler, UnverifiedAir};
-pub use driver::{Driver, DriverConfig};
+pub use driver::{Driver, DriverConfig, PendingHeader};

@@ -15,3 +15,6 @@ pub const WARNING_COUNT_MAX: usize = 40;
 
 /// Characters of a line that are shown under a message; of a longer line those around the place.
 pub const LINE_CHARS_MAX: usize = 500;
+
+/// Precompiled headers of pasted text that are kept, some megabytes each: PyTorch's headers make a few combinations.
+pub const PASTED_HEADERS_MAX: usize = 24;

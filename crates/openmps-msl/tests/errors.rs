@@ -45,17 +45,21 @@ fn folder() -> PathBuf {
 
 /// Names without endings of the files in the folder that end so.
 fn names(ending: &str) -> Vec<String> {
-    let entries = fs::read_dir(folder()).unwrap();
-    let mut names: Vec<String> = entries
-        .filter_map(|entry| Some(entry.unwrap().file_name().to_str()?.strip_suffix(ending)?.to_owned()))
-        .collect();
+    let entries = fs::read_dir(folder()).expect("the folder is there");
+    let paths = entries.map(|entry| entry.expect("the folder can be read").path());
+    let mut names: Vec<String> =
+        paths.filter_map(|path| Some(path.file_name()?.to_str()?.strip_suffix(ending)?.to_owned())).collect();
     names.sort();
     names
 }
 
+fn text(name: &str, ending: &str) -> String {
+    let path = folder().join(format!("{name}{ending}"));
+    fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
 fn message(name: &str) -> String {
-    let source = fs::read_to_string(folder().join(format!("{name}.metal"))).unwrap();
-    match common::compile(&source) {
+    match common::compile(&text(name, ".metal")) {
         Ok(_) => panic!("errors/{name}.metal compiles"),
         Err(error) => error.to_string(),
     }
@@ -73,8 +77,7 @@ fn each_mistake_is_explained_as_agreed() {
 #[test]
 fn no_message_speaks_of_anything_but_the_users_text() {
     for name in names(".txt") {
-        let text = fs::read_to_string(folder().join(format!("{name}.txt"))).unwrap();
-        let source = fs::read_to_string(folder().join(format!("{name}.metal"))).unwrap();
+        let (text, source) = (text(&name, ".txt"), text(&name, ".metal"));
         for word in FOREIGN_WORDS {
             assert!(!text.contains(word) || source.contains(word), "errors/{name}.txt says '{word}'");
         }

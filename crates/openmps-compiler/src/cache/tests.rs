@@ -149,3 +149,90 @@ fn two_processes_write_one_folder() {
     let names: Vec<PathBuf> = files_below(&folder.0.join("answers"));
     assert_eq!(names.len(), 10, "{names:?}");
 }
+
+/// Limits so small that nothing fits stand for a disk that is full: nothing breaks, and what is left is whole.
+#[test]
+fn a_cache_that_can_hold_nothing_is_empty_and_never_wrong() {
+    let folder = Folder::new("full");
+    let cache = DiskCache::new(Some(&folder.0), 100);
+    for index in 0..3 * WRITES_PER_TRIM {
+        let (name, payload) = (key(index.to_string()), index.to_le_bytes());
+        cache.put(&name, &payload);
+        assert!(cache.get(&name).is_none_or(|found| found == payload));
+    }
+    assert!(total_bytes(&folder.0) <= u64::from(WRITES_PER_TRIM) * 100, "{} bytes", total_bytes(&folder.0));
+}
+
+#[test]
+fn a_folder_that_may_no_longer_be_written_to_still_answers() {
+    let folder = Folder::new("readonly");
+    let cache = DiskCache::new(Some(&folder.0), 1 << 20);
+    cache.put(&key("a"), b"kept");
+    let path = cache.path(&key("a")).unwrap();
+    // A file where a folder is wanted is refused to every user, unlike permissions, which do not bind the superuser.
+    let other = cache.path(&key("b")).unwrap();
+    fs::write(other.parent().unwrap(), b"in the way").unwrap();
+    cache.put(&key("b"), b"lost");
+    assert_eq!(cache.get(&key("b")), None);
+    assert_eq!(cache.get(&key("a")).as_deref(), Some(&b"kept"[..]));
+    fs::set_permissions(path.parent().unwrap(), fs::Permissions::from_mode(0o500)).unwrap();
+    cache.put(&key("a"), b"new or kept");
+    assert!(cache.get(&key("a")).is_some_and(|found| found == b"kept" || found == b"new or kept"));
+    fs::set_permissions(path.parent().unwrap(), fs::Permissions::from_mode(0o700)).unwrap();
+}
+
+/// Several processes write, read, evict and damage entries of one folder at once; each answer is right or missing.
+#[test]
+fn processes_that_evict_and_damage_entries_never_give_a_wrong_answer() {
+    const FOLDER: &str = "OPENMPS_TEST_CACHE_HAMMER";
+    const SIZE_BYTES_MAX: u64 = 40_000;
+    if let Some(folder) = std::env::var_os(FOLDER) {
+        let mut random = u64::from(std::process::id());
+        let mut next = move |bound: u64| {
+            random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (random >> 33) % bound
+        };
+        for _ in 0..20 {
+            // A new cache each time, as in a new process: the first write trims.
+            let cache = DiskCache::new(Some(Path::new(&folder)), SIZE_BYTES_MAX);
+            for _ in 0..40 {
+                let number = next(60);
+                let name = key(number.to_string());
+                let payload = vec![u8::try_from(number).unwrap(); usize::try_from(number * 50).unwrap()];
+                if let Some(found) = cache.get(&name) {
+                    assert_eq!(found, payload);
+                } else {
+                    cache.put(&name, &payload);
+                }
+                if next(8) == 0
+                    && let Ok(file) = fs::OpenOptions::new().write(true).open(cache.path(&name).unwrap())
+                {
+                    // A torn write; the file may be gone or replaced by now.
+                    let _ = file.set_len(next(100));
+                }
+            }
+        }
+        return;
+    }
+    let folder = Folder::new("hammer");
+    let start = || {
+        Command::new(std::env::current_exe().unwrap())
+            .args(["--exact", "cache::tests::processes_that_evict_and_damage_entries_never_give_a_wrong_answer"])
+            .env(FOLDER, &folder.0)
+            .stdout(std::process::Stdio::null())
+            .spawn()
+            .unwrap()
+    };
+    let children: Vec<_> = (0..4).map(|_| start()).collect();
+    for mut child in children {
+        assert!(child.wait().unwrap().success());
+    }
+    let most = SIZE_BYTES_MAX + 4 * u64::from(WRITES_PER_TRIM) * 3_100;
+    assert!(total_bytes(&folder.0) <= most, "{} bytes", total_bytes(&folder.0));
+    // Afterwards every entry can be made whole again.
+    let cache = DiskCache::new(Some(&folder.0), 1 << 30);
+    for number in 0..60u64 {
+        cache.put(&key(number.to_string()), &number.to_le_bytes());
+        assert_eq!(cache.get(&key(number.to_string())), Some(number.to_le_bytes().to_vec()));
+    }
+}

@@ -13,6 +13,7 @@ mod declarations;
 mod edits;
 mod expressions;
 mod lexer;
+mod pasted;
 mod statement;
 mod stream;
 #[cfg(test)]
@@ -38,12 +39,15 @@ pub struct Rewritten {
     pub columns: ColumnMap,
     /// Messages of the rewriter, in the user's coordinates.
     pub warnings: Vec<Diagnostic>,
+    /// How many lines at the start are headers that PyTorch pasted there, worth a precompiled header of their own.
+    pub pasted_line_count: Option<usize>,
 }
 
 /// Rewrites `source`.
 #[must_use]
 pub fn rewrite(source: &str) -> Rewritten {
     let split = split(source);
+    let pasted_line_count = pasted::line_count(&split, source);
     let mut walker = Walker::new(source);
     let mut position = 0;
     for (behind, directive) in &split.directives {
@@ -62,7 +66,7 @@ pub fn rewrite(source: &str) -> Rewritten {
     expressions::wrap_conditional_operands(&split.code, &mut walker.edits);
     let Walker { edits, warnings, .. } = walker;
     let (text, columns) = edits.apply(source);
-    Rewritten { text, columns, warnings }
+    Rewritten { text, columns, warnings, pasted_line_count }
 }
 
 /// `#pragma METAL fp …` has a counterpart in clang; any other is commented out.
