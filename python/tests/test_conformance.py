@@ -1,7 +1,12 @@
 """The conformance tool itself, and a small sample of what it runs. The sample downloads torch's macOS wheel once."""
 
+import random
+
 import pytest
-from conformance import wheels
+import torch
+from conformance import numeric, wheels
+from conformance.cases import EXACT, Tolerance, Verdict
+from conformance.memory import Output
 
 
 def container(size, function_list=wheels.HEADER_BYTES):
@@ -28,3 +33,52 @@ def test_a_wheel_with_another_digest_is_refused_and_removed(tmp_path, monkeypatc
     with pytest.raises(RuntimeError, match="SHA-256 is .*, expected 61d84ad3"):
         wheels.libraries("mtlattn")
     assert not path.exists()
+
+
+# Fast families of every theme: their kernels compile in milliseconds each.
+SAMPLE = ["abs", "add", "addcmul", "sum reduction", "argmax reduction", "softmax", "layer_norm", "cumsum decoupled"]
+SAMPLE += ["sort in a block", "scatter_add", "index_put", "matmul", "uniform", "triu"]
+RUNS_MAX = 6
+
+
+@pytest.fixture(scope="module")
+def library():
+    return numeric.load("0")
+
+
+def test_the_names_of_families_are_unique():
+    names = [family.name for family in numeric.all_families()]
+    assert len(names) == len(set(names)) >= 150
+
+
+@pytest.mark.parametrize("name", SAMPLE)
+def test_results_of_real_kernels_are_atens(name, library, seed):
+    [family] = [family for family in numeric.all_families() if family.name == name]
+    report = numeric.run_family(*library, family, seed, runs_max=RUNS_MAX)
+    assert report.is_right, "\n".join(report.verdict.complaints)
+
+
+def test_pipelines_of_real_kernels_are_built(library, seed):
+    loaded, _ = library
+    for name in random.sample(dir(loaded), 40):
+        assert getattr(loaded, name).thread_execution_width == 32, name
+
+
+def test_a_wrong_result_is_seen():
+    verdict = Verdict()
+    expected = torch.tensor([1.0, float("nan"), 3.0])
+    verdict.judge(torch.tensor([1.0, float("nan"), 3.0]), expected, EXACT, "equal")
+    assert not verdict.complaints
+    for wrong in ([1.0, 2.0, 3.0], [float("nan"), float("nan"), 3.0], [1.0, float("nan"), 3.1], [1.0, float("nan"), float("inf")]):
+        verdict = Verdict()
+        verdict.judge(torch.tensor(wrong), expected, Tolerance(1e-3), "wrong")
+        assert len(verdict.complaints) == 1
+
+
+@pytest.mark.parametrize("layout", ["dense", "inner", "strided"])
+def test_writing_beside_an_output_is_seen(layout):
+    output = Output((3, 4), torch.float32, layout, initial=torch.ones(3, 4))
+    assert torch.equal(output.read(), torch.ones(3, 4))
+    output.device[-1] = 0
+    with pytest.raises(ValueError, match="wrote beside its output"):
+        output.read()

@@ -3,6 +3,7 @@
 //! One file a subject. They need package registries and many minutes, so they are no part of `./dev test`.
 
 mod msl;
+mod torch26;
 
 use anyhow::{Result, bail};
 
@@ -12,6 +13,7 @@ use crate::process::Workspace;
 pub(crate) fn run(workspace: &Workspace, arguments: &[String]) -> Result<()> {
     match arguments {
         [subject, packages @ ..] if subject == "msl" => msl::run(workspace, packages),
-        _ => bail!("conformance: expected 'msl [PACKAGE...]', not '{}'", arguments.join(" ")),
+        [subject, options @ ..] if subject == "torch26" => torch26::run(workspace, options),
+        _ => bail!("conformance: expected 'msl [PACKAGE...]' or 'torch26 [OPTIONS]', not '{}'", arguments.join(" ")),
     }
 }

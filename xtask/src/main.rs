@@ -23,6 +23,8 @@ usage: ./dev <command>
   bench [NAME]   the benchmarks (alloc, fast_math, op_overhead, training, shader, memory); all without NAME
   conformance msl [PACKAGE...]
                  how much public Metal source compiles; downloads it first
+  conformance torch26 [OPTIONS]
+                 results of the kernels in PyTorch's Metal libraries against ATen's; --list names the families
   accuracy [POINTS [SEED]]
                  errors of Metal's math functions in ulps: the page docs/accuracy.md, on standard output
   tidy           the rules of the house that a machine can check

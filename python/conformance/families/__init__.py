@@ -1,0 +1,1 @@
+"""Families of kernels of the torch library, by theme. Each module has ``FAMILIES``."""
