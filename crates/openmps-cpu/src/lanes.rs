@@ -410,11 +410,10 @@ fn fill_shuffle(operation: LaneOperation, lanes: &Lanes<'_>, first: usize, lane:
     } else {
         (false, Some(place + delta - modulo))
     };
-    match source.map(|source| base + source).filter(|&source| source < SIMD_WIDTH) {
-        Some(source) if from_data => lanes.data[source],
-        Some(source) => lanes.fill[source],
-        None => lanes.data[lane],
-    }
+    let values = if from_data { lanes.data } else { lanes.fill };
+    let active =
+        source.map(|source| base + source).filter(|&other| other < SIMD_WIDTH && lanes.active >> other & 1 == 1);
+    values[active.unwrap_or(lane)]
 }
 
 /// How two values become one.

@@ -7,4 +7,5 @@
 
 pub mod accuracy;
 pub mod fuzzing;
+pub mod library;
 pub mod machine;

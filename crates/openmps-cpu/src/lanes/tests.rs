@@ -62,9 +62,7 @@ fn every_operation_agrees_with_the_table() {
             let data: [u64; 32] = std::array::from_fn(|_| value(&mut state));
             let fill: [u64; 32] = std::array::from_fn(|_| value(&mut state));
             let active = if turn == 0 { u32::MAX } else { u32::try_from(random(&mut state) >> 32).unwrap() | 1 };
-            // Fill shuffles read lanes that must take part.
             let has_fill = row.name.contains("and_fill");
-            let active = if has_fill { u32::MAX } else { active };
             let operand = u32::try_from(random(&mut state) % (width + 1)).unwrap();
             let modulo = 1 << (random(&mut state) % u64::from(width.ilog2() + 1));
             let operand = if has_fill { operand.min(modulo) } else { operand };

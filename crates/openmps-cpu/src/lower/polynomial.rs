@@ -6,13 +6,15 @@
 //! ones, since masks are `exp(-INFINITY)`. Fast sines and cosines stay in [-1, 1] for every operand and lose their accuracy slowly
 //! beyond 10⁵. Coefficients are minimax for the relative error (Remez exchange), which is beside each with its interval.
 
+use std::f32::consts;
+
 use super::text::{Body, Value};
 
 /// 2^f = 1 + f · P(f) for f in [0, 1): 2^-28.9.
 const EXP2: [f32; 6] = [0.693_147_06, 0.240_229_31, 0.055_485_282, 0.009_675_452, 0.001_246_784_7, 0.000_216_129_15];
 /// log2(1 + r) = r · P(r) for 1 + r in [√½, √2]: 2^-25.2.
 const LOG2: [f32; 9] = [
-    1.442_695,
+    consts::LOG2_E,
     -0.721_347_33,
     0.480_910_63,
     -0.360_703_68,
@@ -33,12 +35,10 @@ const COS: [f32; 3] = [0.041_666_646, -0.001_388_731_6, 2.443_315_7e-5];
 const TANH: [f32; 4] = [-0.333_329_47, 0.133_207_25, -0.052_671_812, 0.016_437_583];
 
 /// log2(e) and log2(10), each as float and the rest.
-const LOG2_E: [f32; 2] = [1.442_695, 1.925_963e-8];
-const LOG2_10: [f32; 2] = [3.321_928, 7.059_537e-8];
-const LOG10_2: f32 = 0.301_03;
-const LN_2: f32 = std::f32::consts::LN_2;
+const LOG2_E: [f32; 2] = [consts::LOG2_E, 1.925_963e-8];
+const LOG2_10: [f32; 2] = [consts::LOG2_10, 7.059_537e-8];
 /// π/2 in three parts, so that its multiples up to 2²² cancel to float accuracy.
-const HALF_PI: [f32; 3] = [std::f32::consts::FRAC_PI_2, -4.371_139e-8, -1.715_124_5e-15];
+const HALF_PI: [f32; 3] = [consts::FRAC_PI_2, -4.371_139e-8, -1.715_124_5e-15];
 
 /// Adding it makes the low bits of a float those of the whole number: 1.5 · 2²³.
 const WHOLE: f32 = 12_582_912.0;
@@ -60,7 +60,7 @@ pub(super) fn fast(body: &mut Body, operation: &str, x: &Value) -> Option<Value>
         "log" => log(body, x),
         "log10" => {
             let binary = log2(body, x);
-            body.binary("fmul", &binary, &Value::float(&x.ty, LOG10_2))
+            body.binary("fmul", &binary, &Value::float(&x.ty, consts::LOG10_2))
         }
         "log2" => log2(body, x),
         "rsqrt" => {
@@ -195,7 +195,7 @@ fn log(body: &mut Body, x: &Value) -> Value {
     let cubic = body.binary("fmul", &inner, &rest);
     let factor = body.binary("fadd", &cubic, &Value::float(&x.ty, -0.5));
     let result = multiply_add(body, &square, &factor, &rest);
-    let result = multiply_add(body, &exponent, &Value::float(&x.ty, LN_2), &result);
+    let result = multiply_add(body, &exponent, &Value::float(&x.ty, consts::LN_2), &result);
     at_edges(body, x, &result)
 }
 
@@ -261,7 +261,7 @@ struct Turn {
 
 /// For an angle in radians.
 fn turn(body: &mut Body, x: &Value) -> Turn {
-    let quarters = body.binary("fmul", x, &Value::float(&x.ty, std::f32::consts::FRAC_2_PI));
+    let quarters = body.binary("fmul", x, &Value::float(&x.ty, consts::FRAC_2_PI));
     let quarters = body.intrinsic("llvm.rint", &[&quarters]);
     let mut rest = x.clone();
     for part in HALF_PI {
@@ -280,7 +280,7 @@ fn half_turn(body: &mut Body, x: &Value) -> Turn {
     let twice = body.binary("fadd", &x, &x);
     let quarters = body.intrinsic("llvm.rint", &[&twice]);
     let rest = multiply_add(body, &quarters, &Value::float(&x.ty, -0.5), &x);
-    let rest = body.binary("fmul", &rest, &Value::float(&x.ty, std::f32::consts::PI));
+    let rest = body.binary("fmul", &rest, &Value::float(&x.ty, consts::PI));
     Turn::new(body, &quarters, &rest)
 }
 

@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use openmps_engine::{EngineError, KernelSignature};
 use openmps_llvm::{
     AttributePlace, CastOp, FastMath, Function, Instruction, Linkage, Module, Opcode, PassOptions, TargetMachine,
+    TypeKind,
 };
 
 use super::internal;
@@ -143,17 +144,30 @@ fn clean_instruction(module: &Module<'_>, instruction: Instruction<'_>) {
         let promises = FastMath::NNAN.with(FastMath::NINF);
         instruction.set_fast_math(instruction.fast_math().without(promises));
     }
-    if let Opcode::Cast(cast @ (CastOp::FpToSi | CastOp::FpToUi)) = instruction.opcode() {
-        saturate(module, instruction, cast);
+    match (instruction.opcode(), saturating_conversion(instruction)) {
+        (Opcode::Cast(CastOp::FpToSi), _) => saturate(module, instruction, "llvm.fptosi.sat"),
+        (Opcode::Cast(CastOp::FpToUi), _) => saturate(module, instruction, "llvm.fptoui.sat"),
+        (_, Some(name)) => saturate(module, instruction, name),
+        (_, None) => {}
     }
 }
 
-/// A conversion out of range is undefined in LLVM; on the hardware it saturates, and NaN becomes 0.
-fn saturate<'m>(module: &'m Module<'_>, instruction: Instruction<'m>, cast: CastOp) {
-    let name = if cast == CastOp::FpToSi { "llvm.fptosi.sat" } else { "llvm.fptoui.sat" };
-    let source = instruction.operand(0);
+/// The intrinsic that this call is one of, if it converts floats to integers and saturates.
+fn saturating_conversion(instruction: Instruction<'_>) -> Option<&'static str> {
+    let name = instruction.called_function()?.name();
+    ["llvm.fptosi.sat", "llvm.fptoui.sat"].into_iter().find(|family| name.starts_with(family))
+}
+
+/// A conversion out of range is undefined in LLVM; on the hardware it saturates, and NaN becomes 0. Half and bfloat go through
+/// float: for CPUs with half arithmetic LLVM 22 makes the least integer, not 0, of a NaN that is converted to 16 bits.
+fn saturate<'m>(module: &'m Module<'_>, instruction: Instruction<'m>, name: &str) {
     let builder = module.builder();
     builder.position_before(instruction);
+    let mut source = instruction.operand(0);
+    if matches!(source.ty().scalar().kind(), TypeKind::Half | TypeKind::BFloat) {
+        let (float, lanes) = (module.context().float(), source.ty().lanes());
+        source = builder.fp_ext(source, if lanes == 1 { float } else { module.context().vector(float, lanes) });
+    }
     let result = builder.intrinsic(name, &[instruction.ty(), source.ty()], &[source]);
     instruction.as_value().replace_all_uses_with(result.as_value());
     module.erase(instruction);

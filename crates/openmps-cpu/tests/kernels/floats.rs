@@ -70,6 +70,12 @@ fn conversions_out_of_range_saturate() {
     assert_eq!(signed, [i32::MAX, i32::MIN, 0, 3, -3]);
     let unsigned: Vec<u32> = map("float", "i32", "  %r = fptoui float %v to i32", &mut input);
     assert_eq!(unsigned, [u32::MAX, 0, 0, 3, 0]);
+    // 60000, -60000, NaN, infinity, -1.5; as instruction and as the front end writes it.
+    let mut halves = vec![0x7b53_u16, 0xfb53, 0x7e00, 0x7c00, 0xbe00];
+    for body in ["  %r = fptosi half %v to i16", "  %r = call i16 @llvm.fptosi.sat.i16.f16(half %v)"] {
+        let shorts: Vec<i16> = map("half", "i16", body, &mut halves);
+        assert_eq!(shorts, [i16::MAX, i16::MIN, 0, i16::MAX, -1], "{body}");
+    }
 }
 
 #[test]
