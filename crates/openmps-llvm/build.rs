@@ -8,6 +8,7 @@ const SOURCES: [&str; 12] = [
     "kernels.cpp",
     "air_module.cpp",
     "constructors.cpp",
+    "intrinsics.cpp",
     "instruction.cpp",
     "function.cpp",
     "memory.cpp",
@@ -16,11 +17,12 @@ const SOURCES: [&str; 12] = [
     "kernel_checks.cpp",
     "module.cpp",
 ];
-const HEADERS: [&str; 8] = [
+const HEADERS: [&str; 9] = [
     "clang_bridge.h",
     "diagnostics.h",
     "kernels.h",
     "air_module.h",
+    "intrinsics.h",
     "constructors.h",
     "restrictions.h",
     "annotations.h",

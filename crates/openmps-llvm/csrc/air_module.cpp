@@ -1,4 +1,5 @@
 #include "air_module.h"
+#include "intrinsics.h"
 
 #include <llvm/ADT/SetVector.h>
 #include <llvm/ADT/SmallPtrSet.h>
@@ -35,14 +36,6 @@ Metadata *string_node(LLVMContext &context, StringRef value) { return MDString::
 
 Metadata *integer_node(LLVMContext &context, uint64_t value) {
   return ConstantAsMetadata::get(ConstantInt::get(Type::getInt32Ty(context), value));
-}
-
-// The one vector or scalar inside nested one-element structs: how AIR passes `uint3`.
-Type *unwrapped(Type *type) {
-  for (auto *record = dyn_cast<StructType>(type); record && record->getNumElements() == 1;
-       record = dyn_cast<StructType>(type))
-    type = record->getElementType(0);
-  return type;
 }
 
 // A vector of three fills the memory of four; storing all of it lets SROA see through copies of the whole.
@@ -466,6 +459,7 @@ const char *find_unsupported(const Module &module) {
 bool build_air(Module &module, const std::vector<Kernel> &kernels, const std::vector<Function *> &functions,
                const OpenmpsClangRequest &request, std::string &message) {
   drop_annotations(module);
+  unwrap_vector_parameters(module);
   keep_nan_and_infinity(module);
   privatize(module);
   define_specialization(module);

@@ -8,7 +8,7 @@ use openmps_llvm::clang::Outcome;
 use crate::diagnostics::{self, Report};
 use crate::driver::{Driver, DriverConfig};
 use crate::limits::SOURCE_BYTES_MAX;
-use crate::rewrite::rewrite;
+use crate::rewrite::{Rewritten, rewrite, rewrite_thoroughly, thorough};
 
 /// Compiles Metal source text in this process.
 #[derive(Debug)]
@@ -56,7 +56,7 @@ impl MslCompiler {
                 "source text has {size} bytes, at most {SOURCE_BYTES_MAX} are supported"
             )));
         }
-        let rewritten = rewrite(source);
+        let (rewritten, outcome) = self.compile_rewritten(source, options);
         let mut report = Report::default();
         diagnostics::append_plain(&mut report, source, rewritten.warnings);
         let add = |report: &mut Report, diagnostics| {
@@ -64,7 +64,7 @@ impl MslCompiler {
             report.rendered.push_str(&clang.rendered);
             report.diagnostics.extend(clang.diagnostics);
         };
-        match self.driver.compile(&rewritten.text, rewritten.pasted_line_count, options) {
+        match outcome {
             Outcome::Compiled { bitcode, diagnostics } => {
                 add(&mut report, diagnostics);
                 Ok(UnverifiedAir { bitcode, warnings: report.diagnostics })
@@ -78,6 +78,27 @@ impl MslCompiler {
                 Err(CompileError::Internal("the Metal compiler crashed on this source text".to_owned()))
             }
         }
+    }
+
+    /// Compiles `source`, a second time with the rarer rules of rewriting where these may be what is missing.
+    fn compile_rewritten(&self, source: &str, options: &CompileOptions) -> (Rewritten, Outcome) {
+        let rewritten = rewrite(source);
+        let outcome = self.driver.compile(&rewritten.text, rewritten.pasted_line_count, options);
+        let may_help = match &outcome {
+            Outcome::Rejected(diagnostics) => {
+                diagnostics.iter().any(|diagnostic| thorough::may_help(&diagnostic.message))
+            }
+            Outcome::Compiled { .. } | Outcome::Crashed => false,
+        };
+        if may_help {
+            let thorough = rewrite_thoroughly(source);
+            let second = self.driver.compile(&thorough.text, thorough.pasted_line_count, options);
+            // What is wrong either way is said about the text that was changed less.
+            if !matches!(second, Outcome::Rejected(_)) {
+                return (thorough, second);
+            }
+        }
+        (rewritten, outcome)
     }
 }
 

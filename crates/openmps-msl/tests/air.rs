@@ -283,3 +283,17 @@ fn namespaces_choose_functions_in_either_mode() {
         ["air.fast_sin.f32", "air.sin.f32", "air.fast_sin.f32", "air.fast_fmax.f32", "air.sin.f16"]
     );
 }
+
+/// Public kernels declare AIR's asynchronous copies themselves, over vectors that clang passes by pointer.
+#[test]
+fn functions_that_the_text_declares_take_vectors_as_air_does() {
+    let source = r#"
+      thread void* copy(ulong, ulong, threadgroup void*, ulong, ulong, ulong2, const device void*, ulong, ulong, ulong2, long2, int)
+        __asm("air.simdgroup_async_copy_2d.p3i8.p1i8");
+      kernel void k(device float* x, uint i [[thread_position_in_grid]]) {
+        threadgroup float tile[16];
+        copy(4, 4, tile, 4, 1, ulong2(4, i), x, 8, 1, ulong2(4, 2), long2(0), 0);
+      }"#;
+    let compiled = common::compile(source).unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!(compiled.kernels.len(), 1);
+}

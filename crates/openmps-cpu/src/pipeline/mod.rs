@@ -3,6 +3,7 @@
 //! Guarantees: the object exports the symbols that [`crate::abi`] states and asks for no outside symbol that the loader lacks;
 //! what cannot be lowered is an error that names it. The same AIR on the same CPU gives the same bytes.
 
+mod alignment;
 mod division;
 mod entry;
 mod facts;
@@ -88,6 +89,8 @@ fn build(
     observer.after("isolate", module)?;
     tables::run(module);
     observer.after("tables", module)?;
+    alignment::run(module);
+    observer.after("alignment", module)?;
     division::run(module);
     observer.after("division", module)?;
     let mode = lower_intrinsics(module, machine, signature)?;

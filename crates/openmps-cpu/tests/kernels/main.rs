@@ -2,6 +2,7 @@
 #![expect(clippy::unwrap_used, clippy::print_stdout, reason = "tests: a failure shows the place, a run its seed")]
 #![expect(clippy::type_complexity, reason = "tables of a name and a reference")]
 
+mod alignment;
 mod atomics;
 mod barriers;
 mod built_ins;

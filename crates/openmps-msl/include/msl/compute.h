@@ -55,6 +55,12 @@ __MSL_LAZY void atomic_thread_fence(mem_flags flags, memory_order order, thread_
   __atomic_fence((int)flags, order, scope);
 }
 
+// Functions that the host chooses exist in compiled libraries only; the condition waits for a use of the table.
+template <class Signature>
+struct visible_function_table {
+  static_assert(!__is_same(Signature, Signature), "a visible_function_table is not supported in source text");
+};
+
 } // namespace metal
 
 // No interface that the project offers sets function constants yet, so none is ever defined; the rewriter gives each its type's

@@ -12,6 +12,10 @@
 #define thread
 #define coherent(...)
 
+// Functions of the stages of graphics compile beside kernels and are no entry points.
+#define vertex
+#define fragment
+
 #define METAL_FUNC inline __attribute__((always_inline))
 #define METAL_ALWAYS_INLINE __attribute__((always_inline))
 #define METAL_CONST __attribute__((const))

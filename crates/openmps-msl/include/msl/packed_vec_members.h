@@ -3,6 +3,10 @@ typedef vec<T, __MSL_N> __vec;
 typedef vec<bool, __MSL_N> __bool;
 
 packed_vec() = default;
+// As for the unpacked vector.
+#define __MSL_F(c) list.__at(__d::component_##c)
+__MSL_INLINE constexpr packed_vec(std::initializer_list<T> list) : __a{__MSL_LIST(__MSL_F)} {}
+#undef __MSL_F
 #define __MSL_F(c) T(v.c)
 __MSL_INLINE constexpr packed_vec(__vec v) : __a{__MSL_LIST(__MSL_F)} {}
 #undef __MSL_F

@@ -57,7 +57,7 @@ __MSL_INLINE matrix64<D> simdgroup_mma(A a, B b, C c) {
 
 namespace metal {
 
-template <class T, int Columns, int Rows>
+template <class T, int Columns, int Rows = Columns>
 struct simdgroup_matrix {
   static_assert(Columns == 8 && Rows == 8, "a simdgroup_matrix has 8 rows and 8 columns");
   typedef vec<T, 2> storage_type;

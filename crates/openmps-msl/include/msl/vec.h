@@ -8,8 +8,22 @@
 #pragma clang system_header
 #include "convert.h"
 
+// What clang makes of a braced list, if a constructor asks for it.
+namespace std {
+template <class T>
+class initializer_list {
+  const T* __first;
+  size_t __count;
+
+ public:
+  __MSL_INLINE constexpr T __at(size_t i) const { return i < __count ? __first[i] : T(0); }
+};
+} // namespace std
+
 namespace metal {
 namespace __d {
+enum component { component_x, component_y, component_z, component_w };
+
 template <class T>
 struct storage {
   typedef T type;

@@ -10,6 +10,10 @@ vec() = default;
 #define __MSL_F(c) s
 __MSL_INLINE constexpr vec(T s) : __components(__MSL_LIST(__MSL_F)) {}
 #undef __MSL_F
+// A braced list of scalars fills components from the first on, and the rest with zero, where `vec(s)` repeats its operand.
+#define __MSL_F(c) list.__at(__d::component_##c)
+__MSL_INLINE constexpr vec(std::initializer_list<T> list) : __components(__MSL_LIST(__MSL_F)) {}
+#undef __MSL_F
 __MSL_INLINE constexpr vec(__raw v, __d::raw_tag tag) : __components(v, tag) {}
 template <class U, class = enable_if_t<!__is_same(U, T)>>
 __MSL_INLINE explicit constexpr vec(vec<U, __MSL_N> v) : vec(__from(v)) {}
@@ -80,7 +84,16 @@ __MSL_ARITHMETIC(^, __MSL_F)
     if (__builtin_is_constant_evaluated()) return vec(__MSL_LIST(F));                          \
     return vec(__raw(p.__v op (q.__v & (__raw)(__scalar)(sizeof(T) * 8 - 1))), __d::raw_tag()); \
   }                                                                                            \
-  __MSL_INLINE vec& operator op##=(vec q) { return *this = *this op q; }
+  __MSL_INLINE vec& operator op##=(vec q) { return *this = *this op q; }                       \
+  /* The count may have another integer type. */                                               \
+  template <class U, class = enable_if_t<!__is_same(U, T)>>                                    \
+  friend __MSL_INLINE constexpr vec operator op(vec p, vec<U, __MSL_N> q) {                    \
+    return p op vec(q);                                                                        \
+  }                                                                                            \
+  template <class U, class = enable_if_t<!__is_same(U, T)>>                                    \
+  __MSL_INLINE vec& operator op##=(vec<U, __MSL_N> q) {                                        \
+    return *this = *this op vec(q);                                                            \
+  }
 #define __MSL_F(c) T(p.c << (q.c & (sizeof(T) * 8 - 1)))
 __MSL_SHIFT(<<, __MSL_F)
 #undef __MSL_F

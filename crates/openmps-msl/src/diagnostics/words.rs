@@ -53,8 +53,15 @@ pub(super) fn is_for_users(message: &str) -> bool {
     !message.starts_with("use -f") && !message.contains("'__put_") && !message.contains("'__get_")
 }
 
+/// Headers of Metal 4's tensors, which do not exist here: PyTorch's own headers ask for them with `__has_include`.
+const TENSOR_HEADERS: [&str; 3] = ["metal_tensor", "metal_cooperative_tensor", "MetalPerformancePrimitives/"];
+
 /// A message of clang in MSL's words.
 pub(super) fn metal_words(message: &str) -> String {
+    let file = message.trim_start_matches('\'');
+    if message.ends_with("file not found") && TENSOR_HEADERS.iter().any(|header| file.starts_with(header)) {
+        return format!("{message}: Metal 4 tensor operations are not supported in source text");
+    }
     for (start, end, text) in MESSAGES {
         if message.starts_with(start) && message.ends_with(end) {
             return text.to_owned();

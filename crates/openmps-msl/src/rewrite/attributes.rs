@@ -29,11 +29,41 @@ const STANDARD: [&str; 11] = [
 ];
 
 /// Attributes without meaning in a compute kernel: ids of argument buffers (whose layout is the C layout in field
-/// order), and what belongs to graphics.
-const DROPPED: [&str; 5] = ["id", "position", "user", "color", "attribute"];
+/// order), and those of vertex and fragment functions, which compile beside kernels and cannot be called.
+const DROPPED: [&str; 29] = [
+    "id",
+    "position",
+    "user",
+    "color",
+    "attribute",
+    "vertex",
+    "fragment",
+    "stage_in",
+    "vertex_id",
+    "instance_id",
+    "base_vertex",
+    "base_instance",
+    "point_size",
+    "point_coord",
+    "clip_distance",
+    "front_facing",
+    "primitive_id",
+    "sample_id",
+    "sample_mask",
+    "depth",
+    "index",
+    "barycentric_coord",
+    "render_target_array_index",
+    "viewport_array_index",
+    "early_fragment_tests",
+    "flat",
+    "invariant",
+    "center_perspective",
+    "center_no_perspective",
+];
 
 /// Attributes of compute that Metal knows; another name gets a warning.
-const METAL: [&str; 33] = [
+const METAL: [&str; 32] = [
     "kernel",
     "host_name",
     "buffer",
@@ -46,7 +76,6 @@ const METAL: [&str; 33] = [
     "stitchable",
     "intersection",
     "required_threads_per_threadgroup",
-    "stage_in",
     "thread_position_in_grid",
     "thread_position_in_threadgroup",
     "thread_index_in_threadgroup",

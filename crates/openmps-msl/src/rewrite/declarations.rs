@@ -12,11 +12,11 @@ impl<'a> Walker<'a> {
             self.array_parameter(stream, index);
             return None;
         }
-        if stream[index].text == "thread" {
-            return None;
-        }
         if self.is_member_qualifier(stream, index) {
             return Some(self.member_qualifier(stream, index));
+        }
+        if stream[index].text == "thread" {
+            return None;
         }
         self.local_variable(stream, index);
         None
@@ -65,7 +65,10 @@ impl<'a> Walker<'a> {
             _ => false,
         };
         if !is_duplicate {
-            self.edits.replace(word.start..word.end, if becomes_const { "const" } else { "" });
+            // `thread` is an empty macro.
+            if word.text != "thread" {
+                self.edits.replace(word.start..word.end, if becomes_const { "const" } else { "" });
+            }
             if becomes_const {
                 self.statement.push(&Word { text: "const", ..word }, self.paren_depth);
             }

@@ -3,7 +3,7 @@
 use super::edits::Edits;
 use super::lexer::TokenKind;
 use super::stream::Stream;
-use super::walker::Walker;
+use super::walker::{LOOKAHEAD_WORDS_MAX, Walker};
 
 /// Words after which `half(x)` is a cast and not a declaration.
 const BEFORE_CAST: [&str; 30] = [
@@ -66,9 +66,13 @@ impl<'a> Walker<'a> {
         None
     }
 
+    fn is_cast_type(&self, name: &str) -> bool {
+        matches!(name, "half" | "bfloat") || self.type_names.contains(name)
+    }
+
     /// Rule 11: `(half)x`.
     pub(crate) fn cast(&mut self, stream: &Stream<'a>, index: usize) -> Option<usize> {
-        let ty = stream.get(index + 1).filter(|ty| matches!(ty.text, "half" | "bfloat"))?;
+        let ty = stream.get(index + 1).filter(|ty| self.is_cast_type(ty.text))?;
         let close = stream.get(index + 2).filter(|close| close.text == ")")?;
         let operand = stream.get(index + 3)?;
         let starts_operand = matches!(operand.kind, TokenKind::Identifier | TokenKind::Number)
@@ -147,8 +151,8 @@ fn is_decimal(lower: &str) -> bool {
     is_digits(whole) && is_digits(fraction) && (whole.len() + fraction.len()) > 0 && exponent.is_none_or(is_exponent)
 }
 
-/// Rule 10: an operand of `?:` that is a plain chain of names, member accesses and subscripts becomes a value, since
-/// class types do not convert across address spaces there.
+/// Rule 10: an operand of `?:` that may be an object in an address space becomes a value, since class types do not convert
+/// across address spaces there.
 pub(crate) fn wrap_conditional_operands(stream: &Stream<'_>, edits: &mut Edits) {
     // Words behind `?` whose `:` is still to come, for each open bracket.
     let mut pending: Vec<Vec<usize>> = vec![Vec::new()];
@@ -182,36 +186,72 @@ fn wrap(stream: &Stream<'_>, edits: &mut Edits, start: usize, end: usize) {
     edits.insert_after(stream[end - 1].end, ")");
 }
 
-/// If a chain that ends in a subscript or a member access starts at `start`, the index behind it.
+/// If an operand that may be an object in some address space starts at `start`, the index behind it: names, members,
+/// subscripts and calls that end in a subscript or a member, or anything of that form behind `*`.
 fn chain_end(stream: &Stream<'_>, start: usize) -> Option<usize> {
-    let mut index = start;
+    let dereferences =
+        stream.get(start..)?.iter().take(LOOKAHEAD_WORDS_MAX).take_while(|word| word.text == "*").count();
+    let mut index = primary_end(stream, start + dereferences)?;
     let mut ends_in_access = false;
-    let mut expects_name = true;
     while let Some(word) = stream.get(index) {
-        if expects_name {
-            if word.kind != TokenKind::Identifier {
-                return None;
-            }
-            expects_name = false;
-            index += 1;
-            continue;
-        }
         match word.text {
             "." | "->" => {
                 ends_in_access = true;
-                expects_name = true;
+                index = name_end(stream, index + 1)?;
             }
             "::" => {
                 ends_in_access = false;
-                expects_name = true;
+                index = name_end(stream, index + 1)?;
             }
             "[" => {
                 ends_in_access = true;
-                index = word.partner.filter(|close| *close > index)?;
+                index = word.partner.filter(|close| *close > index)? + 1;
+            }
+            "(" => {
+                ends_in_access = false;
+                index = word.partner.filter(|close| *close > index)? + 1;
             }
             _ => break,
         }
-        index += 1;
     }
-    (ends_in_access && !expects_name).then_some(index)
+    (ends_in_access || dereferences > 0).then_some(index)
+}
+
+/// The index behind a name, a cast in C++'s notation, or a parenthesis.
+fn primary_end(stream: &Stream<'_>, start: usize) -> Option<usize> {
+    let word = stream.get(start)?;
+    match word.text {
+        "reinterpret_cast" | "static_cast" | "const_cast" | "as_type" => {
+            let open = angle_list_end(stream, start + 1)?;
+            let parenthesis = stream.get(open).filter(|word| word.text == "(")?;
+            Some(parenthesis.partner.filter(|close| *close > open)? + 1)
+        }
+        "(" => {
+            let next = word.partner.filter(|close| *close > start)? + 1;
+            // A cast in C's notation.
+            Some(name_end(stream, next).unwrap_or(next))
+        }
+        _ => name_end(stream, start),
+    }
+}
+
+fn name_end(stream: &Stream<'_>, start: usize) -> Option<usize> {
+    (stream.get(start)?.kind == TokenKind::Identifier).then_some(start + 1)
+}
+
+/// The index behind `<…>` at `start`.
+fn angle_list_end(stream: &Stream<'_>, start: usize) -> Option<usize> {
+    let mut depth = 0usize;
+    for (index, word) in stream.iter().enumerate().skip(start).take(LOOKAHEAD_WORDS_MAX) {
+        match word.text {
+            "<" => depth += 1,
+            ">" => depth = depth.checked_sub(1)?,
+            ";" | "{" | "}" => return None,
+            _ => {}
+        }
+        if depth == 0 {
+            return (index > start).then_some(index + 1);
+        }
+    }
+    None
 }

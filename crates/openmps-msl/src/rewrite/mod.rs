@@ -6,7 +6,8 @@
 //!
 //! The rules, with the files that hold them: attributes, explicit instantiations, `kernel`, function constants
 //! (`attributes`); objects in threadgroup and constant memory, member qualifiers, array parameters (`declarations`);
-//! literals, conditional operands, casts between `half` and `bfloat` (`expressions`); `#pragma METAL` (here).
+//! literals, conditional operands, casts between `half` and `bfloat` (`expressions`); `#pragma METAL` (here). A text that
+//! clang rejects for certain reasons is rewritten once more, with the rules of `thorough`.
 
 mod attributes;
 mod declarations;
@@ -18,13 +19,14 @@ mod statement;
 mod stream;
 #[cfg(test)]
 mod tests;
+pub(crate) mod thorough;
 mod walker;
 
 use openmps_engine::Diagnostic;
 
 pub use edits::ColumnMap;
 
-use stream::{Directive, Stream, split};
+use stream::{Directive, SplitSource, Stream, split};
 use walker::Walker;
 
 /// The name that Metal gives to a source string, in messages and `__FILE__`.
@@ -47,8 +49,22 @@ pub struct Rewritten {
 #[must_use]
 pub fn rewrite(source: &str) -> Rewritten {
     let split = split(source);
-    let pasted_line_count = pasted::line_count(&split, source);
+    rewrite_split(source, &split, Walker::new(source))
+}
+
+/// Rewrites `source` with the rules of `thorough` too.
+#[must_use]
+pub fn rewrite_thoroughly(source: &str) -> Rewritten {
+    let split = split(source);
     let mut walker = Walker::new(source);
+    walker.type_names = thorough::type_names(&split.code);
+    thorough::wrap_swizzles(&split.code, &mut walker.edits, source);
+    // The pasted headers too are rewritten in a way that nothing precompiled has.
+    Rewritten { pasted_line_count: 0, ..rewrite_split(source, &split, walker) }
+}
+
+fn rewrite_split<'a>(source: &'a str, split: &SplitSource<'a>, mut walker: Walker<'a>) -> Rewritten {
+    let pasted_line_count = pasted::line_count(split, source);
     let mut position = 0;
     for (behind, directive) in &split.directives {
         position = walker.walk(&split.code, position, *behind);

@@ -21,6 +21,10 @@ enum TemplateHeader {
     Open(u32),
 }
 
+/// Words before a parenthesis that goes on with the same statement.
+const KEYWORDS_WITH_PARENTHESES: [&str; 11] =
+    ["if", "for", "while", "switch", "return", "alignas", "decltype", "sizeof", "__attribute__", "typeof", "asm"];
+
 /// Words since the last `;`, `{` or `}`, and facts about them outside template headers.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Statement<'a> {
@@ -124,6 +128,23 @@ impl<'a> Statement<'a> {
             matches!(*text, "constexpr" | "explicit" | "inline" | "METAL_FUNC" | "METAL_ALWAYS_INLINE" | "]]")
         });
         words.next().is_some() && words.next() == Some("(")
+    }
+
+    /// Whether it is no more than `NAME(…)`: a macro whose expansion ends a statement of its own.
+    pub(crate) fn is_macro_call(&self) -> bool {
+        let [name, open, ..] = &self.parts[..] else { return false };
+        let is_name = name.text.starts_with(|c: char| c.is_alphabetic() || c == '_')
+            && !KEYWORDS_WITH_PARENTHESES.contains(&name.text);
+        let mut depth = 0usize;
+        let closes_last = self.parts[1..].iter().position(|part| {
+            match part.text {
+                "(" => depth += 1,
+                ")" => depth = depth.saturating_sub(1),
+                _ => {}
+            }
+            depth == 0
+        });
+        is_name && open.text == "(" && closes_last.is_some_and(|at| at + 2 == self.parts.len())
     }
 
     /// The words behind template headers and `extern "C"`.

@@ -1,5 +1,7 @@
 //! The tokens that rules look at: significant ones, with brackets matched, and preprocessor directives set apart.
 
+use std::collections::HashMap;
+
 use super::lexer::{Token, TokenKind, lex};
 
 /// A significant token.
@@ -7,7 +9,7 @@ use super::lexer::{Token, TokenKind, lex};
 pub(crate) struct Word<'a> {
     /// What it is.
     pub kind: TokenKind,
-    /// Its text.
+    /// Its text, or the word of the language that a macro of this name stands for.
     pub text: &'a str,
     /// First byte in the source.
     pub start: usize,
@@ -43,6 +45,7 @@ pub(crate) fn split(source: &str) -> SplitSource<'_> {
     let tokens = lex(source);
     let mut code = Stream::new();
     let mut directives = Vec::new();
+    let mut aliases = HashMap::new();
     let mut at_line_start = true;
     let mut index = 0;
     while index < tokens.len() {
@@ -50,7 +53,11 @@ pub(crate) fn split(source: &str) -> SplitSource<'_> {
         if at_line_start && &source[token.start..token.end] == "#" {
             let length = tokens[index..].iter().position(|token| token.kind == TokenKind::Newline);
             let end = length.map_or(tokens.len(), |length| index + length);
-            if let Some(directive) = directive(source, &tokens[index..end]) {
+            let line: Stream<'_> = significant(source, &tokens[index..end]);
+            if let Some((name, word)) = alias(&line) {
+                aliases.insert(name, word);
+            }
+            if let Some(directive) = directive(line) {
                 directives.push((code.len(), directive));
             }
             index = end;
@@ -62,6 +69,15 @@ pub(crate) fn split(source: &str) -> SplitSource<'_> {
         }
         index += 1;
     }
+    if !aliases.is_empty() {
+        let bodies = directives.iter_mut().filter_map(|(_, directive)| match directive {
+            Directive::Define(body) => Some(body),
+            Directive::MetalPragma(_) => None,
+        });
+        for word in bodies.flatten().chain(&mut code) {
+            word.text = aliases.get(word.text).copied().unwrap_or(word.text);
+        }
+    }
     match_brackets(&mut code);
     SplitSource { code, directives }
 }
@@ -71,9 +87,20 @@ fn word(source: &str, token: Token) -> Word<'_> {
     Word { kind: token.kind, text, start: token.start, end: token.end, partner: None }
 }
 
-fn directive<'a>(source: &'a str, tokens: &[Token]) -> Option<Directive<'a>> {
-    let mut words: Stream<'a> =
-        tokens.iter().filter(|token| !token.is_trivia()).map(|token| word(source, *token)).collect();
+fn significant<'a>(source: &'a str, tokens: &[Token]) -> Stream<'a> {
+    tokens.iter().filter(|token| !token.is_trivia()).map(|token| word(source, *token)).collect()
+}
+
+/// Words of the language that a rule looks for, and that a program may give another name.
+const ALIASED: [&str; 4] = ["kernel", "threadgroup", "constant", "device"];
+
+/// For `#define NAME word`: the name and the word.
+fn alias<'a>(line: &Stream<'a>) -> Option<(&'a str, &'a str)> {
+    let [_, define, name, word] = line[..] else { return None };
+    (define.text == "define" && ALIASED.contains(&word.text)).then_some((name.text, word.text))
+}
+
+fn directive(mut words: Stream<'_>) -> Option<Directive<'_>> {
     let text = |index: usize| words.get(index).map_or("", |word| word.text);
     match (text(1), text(2)) {
         ("pragma", "METAL") => Some(Directive::MetalPragma(words)),

@@ -3,7 +3,7 @@
 use expect_test::{Expect, expect};
 use proptest::prelude::*;
 
-use super::{SOURCE_NAME, rewrite};
+use super::{SOURCE_NAME, rewrite, rewrite_thoroughly};
 
 fn check(source: &str, expected: Expect) {
     let rewritten = rewrite(source);
@@ -125,6 +125,14 @@ fn rule_7_member_qualifiers() {
 }
 
 #[test]
+fn rule_7_one_member_remains_of_those_that_differ_in_address_space() {
+    check(
+        "struct A { int f() threadgroup const { return 1; } int f() thread const { return 2; } int g() thread; };",
+        expect!["struct A { int f()  const { return 1; }  int g() thread; };"],
+    );
+}
+
+#[test]
 fn rule_7_constructors_are_not_const() {
     check(
         "struct A {\nA() thread = default;\nA() constant = default;\ntemplate <class U = int>\nconstexpr A(U x) device : v(x) {}\ntemplate <class U = int>\nconstexpr A(U x) constant : v(x) {}\n};",
@@ -170,6 +178,52 @@ fn rule_10_conditional_operands_are_values() {
             "x = ok ? ::__air::rv(p[i]) : float4(0); y = a ? ::__air::rv(b.c->d[0]) : e; z = a ? b : ::__air::rv(n::c.d); w = a ? f(x) : (b ? ::__air::rv(c[1]) : d); switch (x) { case 1: q[0]; }"
         ],
     );
+}
+
+#[test]
+fn rule_10_conditional_operands_in_other_forms() {
+    check(
+        "x = a ? *reinterpret_cast<const device vec<T, 8>*>(p + 1) : T(0); y = a ? *(device T*)p : f(b)[1]; z = a ? f(b) : *c.d;",
+        expect![
+            "x = a ? ::__air::rv(*reinterpret_cast<const device vec<T, 8>*>(p + 1)) : T(0); y = a ? ::__air::rv(*(device T*)p) : ::__air::rv(f(b)[1]); z = a ? f(b) : ::__air::rv(*c.d);"
+        ],
+    );
+}
+
+#[test]
+fn statements_start_behind_macro_calls_without_semicolon() {
+    check(
+        "DEFINE(half, x)\ntemplate <typename T>\nkernel void f() { STAGE(a)\nSTAGE(b)\nthreadgroup float x[2]; if (a) threadgroup_barrier(b); }",
+        expect![[r#"
+            DEFINE(half, x)
+            template <typename T>
+            [[clang::sycl_external, clang::annotate("air.kernel")]] void f() { STAGE(a)
+            STAGE(b)
+            static threadgroup float x[2]; if (a) threadgroup_barrier(b); }"#]],
+    );
+}
+
+#[test]
+fn macros_may_name_words_of_the_language() {
+    check(
+        "#define SHARED threadgroup\n#define ENTRY kernel\ntemplate <class T> ENTRY void f() { SHARED T x[2]; }\n#define STAGE(x) SHARED float x[2];\ntemplate ENTRY void f<int>();",
+        expect![[r#"
+            #define SHARED threadgroup
+            #define ENTRY [[clang::sycl_external, clang::annotate("air.kernel")]]
+            template <class T> [[clang::sycl_external, clang::annotate("air.kernel")]] void f() { static SHARED T x[2]; }
+            #define STAGE(x) static SHARED float x[2];
+            template  __attribute__((annotate("air.kernel"))) void f<int>();"#]],
+    );
+}
+
+#[test]
+fn thorough_rewriting() {
+    let source = "template <typename T, class U> void f(T t) { using V = U; x = T(t) + (V)(y); T z(x); a.xy += b[0].zw * (c.xyz, 2); f(d(1).rg, -e->xyz); g.xy = h.xy.yx; }";
+    let rewritten = rewrite_thoroughly(source);
+    expect![
+        "template <typename T, class U> void f(T t) { using V = U; x = ::__air::cast<T>(t) + ::__air::to<V>{} ->* (y); T z(x); a.xy = ::__air::rv(a.xy) + ( ::__air::rv(b[0].zw) * (::__air::rv(c.xyz), 2)); f(::__air::rv(d(1).rg), -::__air::rv(e->xyz)); g.xy = ::__air::rv(h.xy.yx); }"
+    ]
+    .assert_eq(&rewritten.text);
 }
 
 #[test]

@@ -9,6 +9,7 @@ use std::collections::HashSet;
 use openmps_engine::Diagnostic;
 
 use super::edits::Edits;
+use super::lexer::TokenKind;
 use super::statement::Statement;
 use super::stream::{Stream, Word};
 
@@ -60,6 +61,8 @@ pub(crate) struct Walker<'a> {
     pub statement: Statement<'a>,
     /// `template` without `<`, until `;`.
     pub in_instantiation: bool,
+    /// Names of types to which a cast may be one between `half` and `bfloat`, other than these two.
+    pub type_names: HashSet<&'a str>,
 }
 
 impl<'a> Walker<'a> {
@@ -73,6 +76,7 @@ impl<'a> Walker<'a> {
             paren_depth: 0,
             statement: Statement::new(),
             in_instantiation: false,
+            type_names: HashSet::new(),
         }
     }
 
@@ -108,6 +112,9 @@ impl<'a> Walker<'a> {
     /// Handles the word at `index` and returns the index of the next one.
     fn step(&mut self, stream: &Stream<'a>, index: usize) -> usize {
         let word = stream[index];
+        if self.follows_macro_call(&word) {
+            self.statement = Statement::new();
+        }
         if let Some(next) = self.attribute_list(stream, index) {
             return next;
         }
@@ -116,6 +123,7 @@ impl<'a> Walker<'a> {
             "half" | "bfloat" => self.functional_cast(stream, index),
             "threadgroup" | "constant" | "device" | "thread" => self.address_space(stream, index),
             "(" => self.cast(stream, index),
+            name if self.type_names.contains(name) => self.functional_cast(stream, index),
             _ => self.literal(stream, index),
         };
         if let Some(next) = next {
@@ -123,6 +131,13 @@ impl<'a> Walker<'a> {
         }
         self.track(stream, index);
         index + 1
+    }
+
+    /// Whether `word` starts a statement behind a macro call that has no semicolon.
+    fn follows_macro_call(&self, word: &Word<'a>) -> bool {
+        let may_start =
+            matches!(word.text, "template" | "kernel") || (self.in_function() && word.kind == TokenKind::Identifier);
+        self.paren_depth == 0 && may_start && self.statement.is_macro_call()
     }
 
     /// Keeps the state up to date for a word that no rule consumed.
