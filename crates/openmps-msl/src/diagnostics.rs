@@ -82,7 +82,8 @@ fn library_reasons(notes: &[ClangDiagnostic]) -> Vec<String> {
             reason = types.trim_end_matches(" for 1st argument").to_owned();
         }
         let is_reason = reason.contains(": ") || reason.starts_with("no known conversion");
-        let is_internal = reason.contains("__") || reason.contains("(the implicit ") || reason.contains("matrix64");
+        let is_internal =
+            ["__", "(the implicit ", "matrix64", "std::initializer_list<"].iter().any(|word| reason.contains(word));
         if is_reason && !is_internal && !reasons.contains(&reason) {
             reasons.push(reason);
         }

@@ -28,13 +28,11 @@ const WORDS: [(&str, &str); 22] = [
 ];
 
 /// Messages that say in clang's terms what Metal says in others: how one starts, how it ends, and what to say.
-const MESSAGES: [(&str, &str, &str); 9] = [
+const MESSAGES: [(&str, &str, &str); 7] = [
     ("use of dynamic_cast requires", "", "'dynamic_cast' is not supported in Metal"),
     ("you need to include <typeinfo>", "", "'typeid' is not supported in Metal"),
     ("use of typeid requires", "", "'typeid' is not supported in Metal"),
     ("variable length arrays in C++", "", "variable length arrays are not supported in Metal"),
-    ("unknown type name 'vertex'", "", "vertex functions are not supported: kernels only"),
-    ("unknown type name 'fragment'", "", "fragment functions are not supported: kernels only"),
     (
         "'clang::annotate' attribute requires",
         "to be a constant expression",
