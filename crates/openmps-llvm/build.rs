@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-const SOURCES: [&str; 12] = [
+const SOURCES: [&str; 13] = [
     "clang_bridge.cpp",
     "diagnostics.cpp",
     "kernels.cpp",

@@ -7,6 +7,7 @@ use openmps_engine::{Diagnostic, Severity};
 
 use crate::limits::WARNING_COUNT_MAX;
 
+use super::lexer::TokenKind;
 use super::stream::{Stream, Word};
 use super::walker::Walker;
 
@@ -133,6 +134,9 @@ impl<'a> Walker<'a> {
     /// Rewrites one attribute: a name, and perhaps arguments in parentheses.
     fn rewrite_attribute(&mut self, part: &[Word<'a>], stream: &Stream<'a>, start: usize) {
         let [name, rest @ ..] = part else { return };
+        if name.kind != TokenKind::Identifier {
+            return;
+        }
         let is_scoped = rest.first().is_some_and(|word| word.text == "::");
         if is_scoped || STANDARD.contains(&name.text) {
             if self.in_instantiation {
