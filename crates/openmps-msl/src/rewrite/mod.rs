@@ -60,7 +60,7 @@ pub fn rewrite_thoroughly(source: &str) -> Rewritten {
     walker.type_names = thorough::type_names(&split.code);
     thorough::wrap_swizzles(&split.code, &mut walker.edits, source);
     // The pasted headers too are rewritten in a way that nothing precompiled has.
-    Rewritten { pasted_line_count: 0, ..rewrite_split(source, &split, walker) }
+    Rewritten { pasted_line_count: None, ..rewrite_split(source, &split, walker) }
 }
 
 fn rewrite_split<'a>(source: &'a str, split: &SplitSource<'a>, mut walker: Walker<'a>) -> Rewritten {
