@@ -12,6 +12,7 @@ import pkgutil
 import random
 import sys
 import time
+import warnings
 import zlib
 from dataclasses import dataclass
 
@@ -113,6 +114,7 @@ def main() -> int:
     if options.list:
         print(*(f"{family.theme:14s} {family.name}" for family in wanted), sep="\n")
         return 0
+    warnings.filterwarnings("ignore", "ComplexHalf support is experimental")
     loaded, library = load(options.library)
     library.is_thorough = options.thorough
     print(f"{len(wanted)} families of library {options.library}, --seed {options.seed}", flush=True)

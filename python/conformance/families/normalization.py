@@ -9,7 +9,7 @@ from torch.nn import functional
 from conformance.cases import Case, Check, Family, Launch, Library, Tolerance, rounded
 from conformance.dtypes import METAL
 from conformance.inputs import PLAIN, Domain, draw
-from conformance.memory import Operand, Output, f32, pack, padded, to_device, u32
+from conformance.memory import Operand, Output, f32, i64, pack, padded, to_device, u32
 
 FLOATS = ("float", "half", "bfloat")
 TOLERANCE = Tolerance(2e-6, 2e-6)
@@ -74,7 +74,7 @@ def _layer_norm(library: Library) -> Iterator[Case]:
                 wide = x.double()
                 want = functional.layer_norm(wide, (size,), weight.double(), bias.double(), 1e-5).to(dtype)
                 deviation = (wide.var(1, correction=0) + 1e-5).rsqrt()
-                arguments = [to_device(x), output.device, mean.device, rstd.device, u32(size), f32(1e-5), to_device(weight), to_device(bias)]
+                arguments = [to_device(x), output.device, mean.device, rstd.device, i64(size), f32(1e-5), to_device(weight), to_device(bias)]
                 tolerance = rounded(Tolerance(3e-6, 1e-5), dtype)
                 checks = [Check(output, want, tolerance), Check(mean, wide.mean(1).to(dtype), tolerance)]
                 checks.append(Check(rstd, deviation.to(dtype), tolerance))
