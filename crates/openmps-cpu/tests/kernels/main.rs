@@ -12,5 +12,6 @@ mod errors;
 mod floats;
 mod harness;
 mod lanes;
+mod libraries;
 mod table;
 mod tensors;
