@@ -10,8 +10,8 @@ use openmps_compiler::cache::entry_header;
 use openmps_compiler::protocol::{Request, Response, encode, write_frame};
 use openmps_cpu::{CodeGenerator as _, LlvmCodeGenerator};
 use openmps_engine::{
-    CompileError, CompileOptions, CompiledSource, EngineError, EngineOptions, KernelSignature, SourceCompiler as _,
-    VerifiedAir,
+    CompileError, CompileOptions, CompiledSource, ConstantValues, EngineError, EngineOptions, KernelSignature,
+    LoadedAir, SourceCompiler as _, VerifiedAir,
 };
 use openmps_llvm::Context;
 use openmps_msl::{DriverConfig, MslCompiler};
@@ -82,15 +82,29 @@ fn objects(name: &str, compiled: &CompiledSource, signature: &KernelSignature) -
 fn protocol(small: &CompiledSource) -> Outcome<()> {
     let signature = small.kernels.first().ok_or("the small library has a kernel")?.clone();
     let (source, options) = ("kernel void k() {}".to_owned(), CompileOptions::default());
+    let mut values = ConstantValues::default();
+    values.set_name("width", 64_u32);
     let requests = [
         Request::CompileSource { source, options },
-        Request::BuildObject { air: small.air.clone(), signature, options: EngineOptions::default() },
+        Request::BuildObject {
+            air: small.air.clone(),
+            signature: signature.clone(),
+            options: EngineOptions::default(),
+        },
+        Request::LoadAir { bitcode: small.air.bitcode().to_vec() },
+        Request::Specialize { air: small.air.clone(), kernel: "k".to_owned(), values },
+        Request::SplitAir { air: small.air.clone(), kernels: vec!["k".to_owned()] },
+        Request::PrintAir { air: small.air.clone() },
+        Request::PrintCode { air: small.air.clone(), signature, options: EngineOptions::default() },
     ];
     let responses = [
         Response::Source(Ok(small.clone())),
         Response::Source(Err(CompileError::Internal("why".to_owned()))),
         Response::Object(Ok(vec![1, 2, 3])),
         Response::Object(Err(EngineError::NoSuchKernel("k".to_owned()))),
+        Response::Air(Ok(LoadedAir { air: small.air.clone(), kernels: small.kernels.clone() })),
+        Response::Modules(Ok(vec![small.air.clone()])),
+        Response::Text(Ok("text".to_owned())),
     ];
     let mut stream = Vec::new();
     for request in &requests {

@@ -5,14 +5,20 @@
 use std::fmt::Debug;
 
 use openmps_compiler::cache::entry_payload;
-use openmps_compiler::protocol::{Request, Response, decode, encode, read_frame, write_frame};
+use openmps_compiler::protocol::{PROTOCOL_VERSION, Request, Response, decode, encode, read_frame, write_frame};
 use openmps_engine::{CompileError, CompiledSource};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 /// Beginnings that a random byte does not find.
 pub const WORDS: &[&[u8]] =
-    &[b"OPENMPS1", &[0, 0, 0, 0, 1, 0, 0, 0], &[255, 255, 255, 31, 1, 0, 0, 0], &[255, 255, 255, 255, 15]];
+    &[b"OPENMPS1", &frame_header([0; 4]), &frame_header([255, 255, 255, 31]), &[255, 255, 255, 255, 15]];
+
+/// The header of a frame with this length, little-endian.
+const fn frame_header([a, b, c, d]: [u8; 4]) -> [u8; 8] {
+    let [e, f, g, h] = PROTOCOL_VERSION.to_le_bytes();
+    [a, b, c, d, e, f, g, h]
+}
 
 /// Reads `input` as all of them.
 ///
