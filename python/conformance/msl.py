@@ -24,9 +24,9 @@ PRELUDE = (
     "#include <metal_stdlib>\n#include <c10/metal/utils.h>\n#include <c10/metal/reduction_utils.h>\n"
     "#include <c10/metal/error.h>\nusing namespace metal;\n"
 )
-WITH_PRELUDE = (
-    *("DecodeAttention", "Gemv", "MppAttention", "PrefillAttention", "SortMerge", "SortRadix", "SortTopK"),
-)
+WITH_PRELUDE = ("DecodeAttention", "Gemv", "MppAttention", "PrefillAttention", "SortMerge", "SortRadix", "SortTopK")
+# Kernels that come behind another header in their library.
+BEHIND = {"Gemv": "LinearAlgebra", "SortRadix": "SortMerge", "SortTopK": "SortMerge"}
 
 
 def exceptions():
@@ -44,7 +44,9 @@ def torch_units():
     include = root / "include"
     for folder in ("c10/metal", "ATen/native/mps/kernels"):
         for path in sorted((include / folder).glob("*.h")):
-            lines = (PRELUDE if path.stem in WITH_PRELUDE else "") + f"#include <{folder}/{path.name}>\n"
+            lines = PRELUDE if path.stem in WITH_PRELUDE else ""
+            for name in (BEHIND.get(path.stem), path.stem):
+                lines += f"#include <{folder}/{name}.h>\n" if name else ""
             yield f"{folder}/{path.name}", embed._embed_headers(lines.splitlines(True), [include], set())
 
 
