@@ -130,21 +130,25 @@ impl<'a> Statement<'a> {
         words.next().is_some() && words.next() == Some("(")
     }
 
-    /// Whether it is no more than `NAME(…)`: a macro whose expansion ends a statement of its own.
+    /// Whether it is no more than `NAME(…)`, once or more: macros whose expansions end statements of their own.
     pub(crate) fn is_macro_call(&self) -> bool {
-        let [name, open, ..] = &self.parts[..] else { return false };
-        let is_name = name.text.starts_with(|c: char| c.is_alphabetic() || c == '_')
-            && !KEYWORDS_WITH_PARENTHESES.contains(&name.text);
-        let mut depth = 0usize;
-        let closes_last = self.parts[1..].iter().position(|part| {
-            match part.text {
-                "(" => depth += 1,
-                ")" => depth = depth.saturating_sub(1),
-                _ => {}
-            }
-            depth == 0
-        });
-        is_name && open.text == "(" && closes_last.is_some_and(|at| at + 2 == self.parts.len())
+        let mut rest = &self.parts[..];
+        while let [name, open, ..] = rest {
+            let is_name = name.text.starts_with(|c: char| c.is_alphabetic() || c == '_')
+                && !KEYWORDS_WITH_PARENTHESES.contains(&name.text);
+            let mut depth = 0usize;
+            let close = rest[1..].iter().position(|part| {
+                match part.text {
+                    "(" => depth += 1,
+                    ")" => depth = depth.saturating_sub(1),
+                    _ => {}
+                }
+                depth == 0
+            });
+            let Some(close) = close.filter(|_| is_name && open.text == "(") else { return false };
+            rest = &rest[close + 2..];
+        }
+        rest.is_empty() && !self.parts.is_empty()
     }
 
     /// The words behind template headers and `extern "C"`.

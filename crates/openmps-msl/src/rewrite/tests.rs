@@ -193,8 +193,9 @@ fn rule_10_conditional_operands_in_other_forms() {
 #[test]
 fn statements_start_behind_macro_calls_without_semicolon() {
     check(
-        "DEFINE(half, x)\ntemplate <typename T>\nkernel void f() { STAGE(a)\nSTAGE(b)\nthreadgroup float x[2]; if (a) threadgroup_barrier(b); }",
+        "DEFINE(float, x)\nDEFINE(half, x)\ntemplate <typename T>\nkernel void f() { STAGE(a)\nSTAGE(b)\nthreadgroup float x[2]; if (a) threadgroup_barrier(b); }",
         expect![[r#"
+            DEFINE(float, x)
             DEFINE(half, x)
             template <typename T>
             [[clang::sycl_external, clang::annotate("air.kernel")]] void f() { STAGE(a)
