@@ -297,3 +297,85 @@ fn functions_that_the_text_declares_take_vectors_as_air_does() {
     let compiled = common::compile(source).unwrap_or_else(|error| panic!("{error}"));
     assert_eq!(compiled.kernels.len(), 1);
 }
+
+#[test]
+fn textures_and_samplers() {
+    check(
+        "#include <metal_stdlib>
+        using namespace metal;
+        kernel void t(texture2d<float> a [[texture(3)]], texture2d_array<half, access::write> b, sampler s,
+                      array<texture1d<uint, access::read>, 2> c, uint2 at [[thread_position_in_grid]]) {
+          constexpr sampler fixed(coord::pixel, filter::linear, address::repeat);
+          b.write(half4(a.sample(s, float2(at), level(1)) + a.sample(fixed, float2(at)) + float4(c[at.x].read(0))), at, 1);
+        }",
+        expect![[r#"
+            %"struct.metal::array" = type { [2 x %"struct.metal::texture1d"] }
+            %"struct.metal::texture1d" = type { ptr addrspace(1) }
+            @__air_sampler_state = internal addrspace(2) constant [2 x i64] [i64 34901797601053330, i64 0], align 8
+            ; Function Attrs: nocallback nofree nounwind willreturn memory(argmem: readwrite)
+            declare void @llvm.memcpy.p0.p0.i64(ptr noalias writeonly captures(none), ptr noalias readonly captures(none), i64, i1 immarg) #0
+            ; Function Attrs: convergent nounwind willreturn memory(none)
+            declare noundef ptr addrspace(2) @air.get_read_sampler() #1
+            ; Function Attrs: convergent nounwind
+            declare void @air.write_texture_2d_array.v4f16(ptr addrspace(1) noundef, <2 x i32> noundef, i32 noundef, <4 x half> noundef, i32 noundef, i32 noundef) #2
+            ; Function Attrs: convergent mustprogress nounwind
+            define void @t(ptr addrspace(1) %a, ptr addrspace(1) %b, ptr addrspace(2) %s, ptr noundef align 8 %c, <2 x i32> %at) #3 {
+            entry:
+              %c1 = alloca %"struct.metal::array", align 8
+              call void @llvm.memcpy.p0.p0.i64(ptr align 8 %c1, ptr align 8 %c, i64 16, i1 false)
+              %conv.i81 = uitofp <2 x i32> %at to <2 x float>
+              %0 = call { <4 x float>, i8 } @air.sample_texture_2d.v4f32(ptr addrspace(1) noundef %a, ptr addrspace(2) noundef %s, <2 x float> noundef %conv.i81, i1 noundef zeroext true, <2 x i32> noundef zeroinitializer, i1 noundef zeroext true, float noundef 1.000000e+00, float noundef 0.000000e+00, i32 noundef 0) #5
+              %1 = extractvalue { <4 x float>, i8 } %0, 0
+              %2 = call { <4 x float>, i8 } @air.sample_texture_2d.v4f32(ptr addrspace(1) noundef %a, ptr addrspace(2) noundef @__air_sampler_state, <2 x float> noundef %conv.i81, i1 noundef zeroext true, <2 x i32> noundef zeroinitializer, i1 noundef zeroext false, float noundef 0.000000e+00, float noundef 0.000000e+00, i32 noundef 0) #5
+              %3 = extractvalue { <4 x float>, i8 } %2, 0
+              %add.i10 = fadd contract <4 x float> %1, %3
+              %.sroa.0221.0.vec.extract = extractelement <2 x i32> %at, i32 0
+              %conv.i = zext i32 %.sroa.0221.0.vec.extract to i64
+              %arrayidx.i = getelementptr inbounds nuw [2 x %"struct.metal::texture1d"], ptr %c1, i64 0, i64 %conv.i
+              %4 = load ptr addrspace(1), ptr %arrayidx.i, align 8, !noalias !21
+              %call.i = call noundef ptr addrspace(2) @air.get_read_sampler() #6
+              %5 = call { <4 x i32>, i8 } @air.read_texture_1d.u.v4i32(ptr addrspace(1) noundef %4, ptr addrspace(2) noundef %call.i, i32 noundef 0, i32 noundef 0, i32 noundef 0, i32 noundef 1) #5
+              %6 = extractvalue { <4 x i32>, i8 } %5, 0
+              %conv.i118 = uitofp <4 x i32> %6 to <4 x float>
+              %add.i = fadd contract <4 x float> %add.i10, %conv.i118
+              %conv.i121 = fptrunc <4 x float> %add.i to <4 x half>
+              call void @air.write_texture_2d_array.v4f16(ptr addrspace(1) noundef %b, <2 x i32> noundef %at, i32 noundef 1, <4 x half> noundef %conv.i121, i32 noundef 0, i32 noundef 2) #7
+              ret void
+            }
+            ; Function Attrs: convergent nounwind willreturn memory(read)
+            declare { <4 x float>, i8 } @air.sample_texture_2d.v4f32(ptr addrspace(1) noundef, ptr addrspace(2) noundef, <2 x float> noundef, i1 noundef zeroext, <2 x i32> noundef, i1 noundef zeroext, float noundef, float noundef, i32 noundef) #4
+            ; Function Attrs: convergent nounwind willreturn memory(read)
+            declare { <4 x i32>, i8 } @air.read_texture_1d.u.v4i32(ptr addrspace(1) noundef, ptr addrspace(2) noundef, i32 noundef, i32 noundef, i32 noundef, i32 noundef) #4
+            !llvm.module.flags = !{!0, !1, !2, !3, !4, !5, !6}
+            !air.kernel = !{!7}
+            !air.sampler_states = !{!15}
+            !air.version = !{!16}
+            !air.language_version = !{!17}
+            !air.compile_options = !{!18, !19}
+            !llvm.ident = !{!20}
+            !0 = !{i32 1, !"wchar_size", i32 4}
+            !1 = !{i32 7, !"air.max_device_buffers", i32 31}
+            !2 = !{i32 7, !"air.max_constant_buffers", i32 31}
+            !3 = !{i32 7, !"air.max_threadgroup_buffers", i32 31}
+            !4 = !{i32 7, !"air.max_textures", i32 128}
+            !5 = !{i32 7, !"air.max_read_write_textures", i32 8}
+            !6 = !{i32 7, !"air.max_samplers", i32 16}
+            !7 = !{ptr @t, !8, !9}
+            !8 = !{}
+            !9 = !{!10, !11, !12, !13, !14}
+            !10 = !{i32 0, !"air.texture", !"air.location_index", i32 3, i32 1, !"air.sample", !"air.arg_type_name", !"texture2d<float, sample>", !"air.arg_name", !"a"}
+            !11 = !{i32 1, !"air.texture", !"air.location_index", i32 0, i32 1, !"air.write", !"air.arg_type_name", !"texture2d_array<half, write>", !"air.arg_name", !"b"}
+            !12 = !{i32 2, !"air.sampler", !"air.location_index", i32 0, i32 1, !"air.arg_type_name", !"sampler", !"air.arg_name", !"s"}
+            !13 = !{i32 3, !"air.texture", !"air.location_index", i32 1, i32 2, !"air.read", !"air.arg_type_name", !"array<texture1d<uint, read>, 2>", !"air.arg_name", !"c"}
+            !14 = !{i32 4, !"air.thread_position_in_grid", !"air.arg_type_name", !"uint2", !"air.arg_name", !"at"}
+            !15 = !{!"air.sampler_state", ptr addrspace(2) @__air_sampler_state}
+            !16 = !{i32 2, i32 7, i32 0}
+            !17 = !{!"Metal", i32 3, i32 2, i32 0}
+            !18 = !{!"air.compile.denorms_disable"}
+            !19 = !{!"air.compile.fast_math_disable"}
+            !20 = !{!"openmps"}
+            !21 = !{!22}
+            !22 = distinct !{!22, !23, !"_ZNK5metal9texture1dIjLNS_6accessE1EE4readEjj: %agg.result"}
+            !23 = distinct !{!23, !"_ZNK5metal9texture1dIjLNS_6accessE1EE4readEjj"}"#]],
+    );
+}

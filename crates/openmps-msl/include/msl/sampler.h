@@ -26,11 +26,13 @@ enum class border_color { transparent_black, opaque_black, opaque_white };
 
 struct max_anisotropy {
   int __value;
-  constexpr explicit max_anisotropy(int value) : __value(value) {}
+  template <int = 0>
+  __MSL_INLINE constexpr explicit max_anisotropy(int value) : __value(value) {}
 };
 struct lod_clamp {
   float __min, __max;
-  constexpr lod_clamp(float min, float max) : __min(min), __max(max) {}
+  template <int = 0>
+  __MSL_INLINE constexpr lod_clamp(float min, float max) : __min(min), __max(max) {}
 };
 
 namespace __d {

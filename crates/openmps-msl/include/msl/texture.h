@@ -17,22 +17,27 @@ enum class component { x, y, z, w };
 
 struct level {
   float __value;
-  constexpr explicit level(float value) : __value(value) {}
+  template <int = 0>
+  __MSL_INLINE constexpr explicit level(float value) : __value(value) {}
 };
 struct bias {
   float __value;
-  constexpr explicit bias(float value) : __value(value) {}
+  template <int = 0>
+  __MSL_INLINE constexpr explicit bias(float value) : __value(value) {}
 };
 struct min_lod_clamp {
   float __value;
-  constexpr explicit min_lod_clamp(float value) : __value(value) {}
+  template <int = 0>
+  __MSL_INLINE constexpr explicit min_lod_clamp(float value) : __value(value) {}
 };
 struct gradient2d {
   vec<float, 2> __x, __y;
+  template <int = 0>
   __MSL_INLINE explicit gradient2d(vec<float, 2> x, vec<float, 2> y) : __x(x), __y(y) {}
 };
 struct gradient3d {
   vec<float, 3> __x, __y;
+  template <int = 0>
   __MSL_INLINE explicit gradient3d(vec<float, 3> x, vec<float, 3> y) : __x(x), __y(y) {}
 };
 
@@ -273,13 +278,24 @@ __MSL_DECLARE_KIND(texture_buffer_1d)
 
 // What takes the place of offsets and gradients that a texture does not have.
 struct no_offset {
-  constexpr explicit no_offset(int) {}
+  template <int = 0>
+  __MSL_INLINE constexpr explicit no_offset(int) {}
 };
 struct no_gradient {};
 
 } // namespace __air
 
 namespace metal {
+
+// X, but not before T is known: what a template says about types that do not depend on its parameters is instantiated in the
+// precompiled header, and clang reads that in each compile.
+namespace __d {
+template <class X, class T>
+struct late {
+  typedef X type;
+};
+} // namespace __d
+#define __MSL_LATE(X) typename __d::late<X, T>::type
 
 // What follows a position or coordinate, as parameters and as arguments: nothing, the element of an array, the face of a cube.
 #define __MSL_PARAMETERS_NONE
@@ -331,14 +347,14 @@ namespace metal {
   }
 // The same with 16-bit positions.
 #define __MSL_READ_WRITE_SHORT(Short, Position, behind)                                                                \
-  __MSL_INLINE vec<T, 4> read(Short p __MSL_PARAMETERS_##behind, uint lod = 0) const { return read(Position(p), __MSL_PASS_##behind lod); } \
+  __MSL_INLINE vec<T, 4> read(Short p __MSL_PARAMETERS_##behind, uint lod = 0) const { return read(__MSL_LATE(Position)(p), __MSL_PASS_##behind lod); } \
   __MSL_INLINE void write(vec<T, 4> color, Short p __MSL_PARAMETERS_##behind, uint lod = 0) const {                    \
-    write(color, Position(p), __MSL_PASS_##behind lod);                                                                \
+    write(color, __MSL_LATE(Position)(p), __MSL_PASS_##behind lod);                                                    \
   }
 #define __MSL_SAMPLE(Coord, raw_coord, behind, offset_arguments, Offset, Gradient)                                     \
   template <class... O>                                                                                                \
   __MSL_INLINE vec<T, 4> sample(sampler s, Coord c __MSL_PARAMETERS_##behind, O... options) const __MSL_MAY_SAMPLE {   \
-    __air::sample_options<Offset, Gradient> o;                                                                         \
+    __air::sample_options<__MSL_LATE(Offset), Gradient> o;                                                                         \
     (o.set(options), ...);                                                                                             \
     if constexpr (__air::has_gradient<Gradient, O...>) {                                                               \
       const auto g = __air::gradient_of<Gradient>(options...);                                                         \
@@ -351,7 +367,7 @@ namespace metal {
   }
 #define __MSL_GATHER(Coord, behind)                                                                                    \
   __MSL_INLINE vec<T, 4> gather(                                                                                       \
-      sampler s, Coord c __MSL_PARAMETERS_##behind, int2 offset = int2(0), component which = component::x) const __MSL_MAY_SAMPLE { \
+      sampler s, Coord c __MSL_PARAMETERS_##behind, int2 offset = __MSL_LATE(int2)(0), component which = component::x) const __MSL_MAY_SAMPLE { \
     return __color(__ops::gather(__t, s.__p, c.__v, __MSL_PASS_##behind true, offset.__v, (int)which, 0));             \
   }
 #define __MSL_GATHER_CUBE(behind)                                                                                      \
@@ -493,11 +509,11 @@ struct texture_buffer {
   __MSL_INLINE float read(uint2 p __MSL_PARAMETERS_##behind, uint lod = 0) const {                                     \
     return __ops::read(__t, __air::get_read_sampler(), 1, p.__v, __MSL_PASS_##behind read_offset lod, (int)A);         \
   }                                                                                                                    \
-  __MSL_INLINE float read(ushort2 p __MSL_PARAMETERS_##behind, uint lod = 0) const { return read(uint2(p), __MSL_PASS_##behind lod); }
+  __MSL_INLINE float read(ushort2 p __MSL_PARAMETERS_##behind, uint lod = 0) const { return read(__MSL_LATE(uint2)(p), __MSL_PASS_##behind lod); }
 #define __MSL_DEPTH_SAMPLE(Coord, behind, offset_arguments, Offset, Gradient)                                          \
   template <class... O>                                                                                                \
   __MSL_INLINE float sample(sampler s, Coord c __MSL_PARAMETERS_##behind, O... options) const __MSL_MAY_SAMPLE {       \
-    __air::sample_options<Offset, Gradient> o;                                                                         \
+    __air::sample_options<__MSL_LATE(Offset), Gradient> o;                                                                         \
     (o.set(options), ...);                                                                                             \
     if constexpr (__air::has_gradient<Gradient, O...>) {                                                               \
       const auto g = __air::gradient_of<Gradient>(options...);                                                         \
@@ -509,7 +525,7 @@ struct texture_buffer {
   }                                                                                                                    \
   template <class... O>                                                                                                \
   __MSL_INLINE float sample_compare(sampler s, Coord c __MSL_PARAMETERS_##behind, float value, O... options) const __MSL_MAY_SAMPLE { \
-    __air::sample_options<Offset, Gradient> o;                                                                         \
+    __air::sample_options<__MSL_LATE(Offset), Gradient> o;                                                                         \
     (o.set(options), ...);                                                                                             \
     if constexpr (__air::has_gradient<Gradient, O...>) {                                                               \
       const auto g = __air::gradient_of<Gradient>(options...);                                                         \
@@ -521,19 +537,19 @@ struct texture_buffer {
     }                                                                                                                  \
   }
 #define __MSL_DEPTH_GATHER(behind)                                                                                     \
-  __MSL_INLINE float4 gather(sampler s, float2 c __MSL_PARAMETERS_##behind, int2 offset = int2(0)) const __MSL_MAY_SAMPLE { \
-    return float4(__ops::gather(__t, s.__p, 1, c.__v, __MSL_PASS_##behind true, offset.__v, 0), __d::raw_tag());       \
+  __MSL_INLINE float4 gather(sampler s, float2 c __MSL_PARAMETERS_##behind, int2 offset = __MSL_LATE(int2)(0)) const __MSL_MAY_SAMPLE { \
+    return __MSL_LATE(float4)(__ops::gather(__t, s.__p, 1, c.__v, __MSL_PASS_##behind true, offset.__v, 0), __d::raw_tag()); \
   }                                                                                                                    \
-  __MSL_INLINE float4 gather_compare(sampler s, float2 c __MSL_PARAMETERS_##behind, float value, int2 offset = int2(0)) const __MSL_MAY_SAMPLE { \
-    return float4(                                                                                                     \
+  __MSL_INLINE float4 gather_compare(sampler s, float2 c __MSL_PARAMETERS_##behind, float value, int2 offset = __MSL_LATE(int2)(0)) const __MSL_MAY_SAMPLE { \
+    return __MSL_LATE(float4)(                                                                                         \
         __ops::gather_compare(__t, s.__p, 1, c.__v, __MSL_PASS_##behind value, true, offset.__v, 0), __d::raw_tag());  \
   }
 #define __MSL_DEPTH_GATHER_CUBE(behind)                                                                                \
   __MSL_INLINE float4 gather(sampler s, float3 c __MSL_PARAMETERS_##behind) const __MSL_MAY_SAMPLE {                   \
-    return float4(__ops::gather(__t, s.__p, 1, c.__v, __MSL_PASS_##behind 0), __d::raw_tag());                         \
+    return __MSL_LATE(float4)(__ops::gather(__t, s.__p, 1, c.__v, __MSL_PASS_##behind 0), __d::raw_tag());             \
   }                                                                                                                    \
   __MSL_INLINE float4 gather_compare(sampler s, float3 c __MSL_PARAMETERS_##behind, float value) const __MSL_MAY_SAMPLE { \
-    return float4(__ops::gather_compare(__t, s.__p, 1, c.__v, __MSL_PASS_##behind value, 0), __d::raw_tag());          \
+    return __MSL_LATE(float4)(__ops::gather_compare(__t, s.__p, 1, c.__v, __MSL_PASS_##behind value, 0), __d::raw_tag()); \
   }
 
 template <class T, access A = access::sample>
