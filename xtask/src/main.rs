@@ -24,7 +24,7 @@ usage: ./dev <command>
   conformance msl [PACKAGE...]
                  how much public Metal source compiles; downloads it first
   conformance torch26 [OPTIONS]
-                 results of the kernels in PyTorch's Metal libraries against ATen's; --list names the families
+                 pipelines and results of the kernels in real libraries; --help for its options
   accuracy [POINTS [SEED]]
                  errors of Metal's math functions in ulps: the page docs/accuracy.md, on standard output
   tidy           the rules of the house that a machine can check
