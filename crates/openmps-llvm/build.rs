@@ -2,13 +2,14 @@
 
 use std::process::Command;
 
-const SOURCES: [&str; 13] = [
+const SOURCES: [&str; 14] = [
     "clang_bridge.cpp",
     "diagnostics.cpp",
     "kernels.cpp",
     "air_module.cpp",
     "constructors.cpp",
     "intrinsics.cpp",
+    "function_constants.cpp",
     "instruction.cpp",
     "function.cpp",
     "memory.cpp",
@@ -17,13 +18,14 @@ const SOURCES: [&str; 13] = [
     "kernel_checks.cpp",
     "module.cpp",
 ];
-const HEADERS: [&str; 9] = [
+const HEADERS: [&str; 10] = [
     "clang_bridge.h",
     "diagnostics.h",
     "kernels.h",
     "air_module.h",
     "intrinsics.h",
     "constructors.h",
+    "function_constants.h",
     "restrictions.h",
     "annotations.h",
     "kernel_checks.h",

@@ -1,4 +1,6 @@
 #include "air_module.h"
+#include "constructors.h"
+#include "function_constants.h"
 #include "intrinsics.h"
 
 #include <llvm/ADT/SetVector.h>
@@ -14,8 +16,6 @@
 #include <llvm/Transforms/Scalar/InferAddressSpaces.h>
 #include <llvm/Transforms/Scalar/SROA.h>
 #include <llvm/Transforms/Scalar/SimplifyCFG.h>
-#include <llvm/Transforms/Utils/CtorUtils.h>
-#include <llvm/Transforms/Utils/Evaluator.h>
 
 using namespace llvm;
 
@@ -117,19 +117,6 @@ bool move_globals_to_constant(Module &module) {
     variable->eraseFromParent();
   }
   return true;
-}
-
-// Intrinsics that only mean something while a library is specialized; constants keep their defaults here.
-void define_specialization(Module &module) {
-  Function *defined = module.getFunction("air.is_function_constant_defined");
-  if (!defined || !defined->isDeclaration())
-    return;
-  BasicBlock *block = BasicBlock::Create(module.getContext(), "entry", defined);
-  IRBuilder<> builder(block);
-  builder.CreateRet(Constant::getNullValue(defined->getReturnType()));
-  defined->setLinkage(GlobalValue::InternalLinkage);
-  defined->setAttributes({});
-  defined->addFnAttr(Attribute::AlwaysInline);
 }
 
 // The attributes of a function with another result.
@@ -272,6 +259,11 @@ Function *create_entry_point(Module &module, Function *body, const Kernel &kerne
 // An argument node of `!air.kernel`, in the fixed order that Apple's compiler writes.
 MDNode *argument_node(LLVMContext &context, unsigned position, const KernelParameter &parameter) {
   std::vector<Metadata *> fields{integer_node(context, position)};
+  if (parameter.gate_variable) {
+    fields.push_back(string_node(context, "air.function_constant"));
+    fields.push_back(MDNode::get(context, {ValueAsMetadata::get(parameter.gate_variable), string_node(context, "bool"),
+                                           string_node(context, parameter.gate->getName())}));
+  }
   const auto add_string = [&](StringRef value) { fields.push_back(string_node(context, value)); };
   const auto add_integer = [&](uint64_t value) { fields.push_back(integer_node(context, value)); };
   const bool is_texture = parameter.kind == KernelParameter::Kind::Texture;
@@ -361,24 +353,15 @@ void add_module_metadata(Module &module, const OpenmpsClangRequest &request) {
   module.setDataLayout(text(request.data_layout));
 }
 
-// Runs the static constructors at compile time: program-scope constants whose initializer is no constant expression.
-bool fold_constructors(Module &module, std::string &message) {
-  const DataLayout &layout = module.getDataLayout();
-  bool all_folded = true;
-  optimizeGlobalCtorsList(module, [&](uint32_t, Function *constructor) {
-    Evaluator evaluator(layout, nullptr);
-    Constant *ignored = nullptr;
-    if (!evaluator.EvaluateFunction(constructor, ignored, SmallVector<Constant *, 0>())) {
-      all_folded = false;
-      return false;
-    }
-    for (const auto &[variable, initializer] : evaluator.getMutatedInitializers())
-      variable->setInitializer(initializer);
+// Runs the static constructors at compile time: program-scope constants whose initializer is no constant expression. Those that
+// depend on function constants stay for who specializes the library.
+bool run_constructors(Module &module, std::string &message) {
+  split_constructors(module);
+  const bool has_constants = define_function_constants(module);
+  if (fold_constructors(module) == 0 || has_constants)
     return true;
-  });
-  if (!all_folded)
-    message = "the initial value of a program-scope constant cannot be computed at compile time";
-  return all_folded;
+  message = "the initial value of a program-scope constant cannot be computed at compile time";
+  return false;
 }
 
 // Only what makes AIR out of clang's output; real optimization is the engine's job.
@@ -462,7 +445,6 @@ bool build_air(Module &module, const std::vector<Kernel> &kernels, const std::ve
   unwrap_vector_parameters(module);
   keep_nan_and_infinity(module);
   privatize(module);
-  define_specialization(module);
   std::vector<Function *> entries;
   for (size_t i = 0; i < kernels.size(); ++i) {
     if (!functions[i]) {
@@ -476,7 +458,7 @@ bool build_air(Module &module, const std::vector<Kernel> &kernels, const std::ve
     return false;
   }
   clean(module);
-  if (!fold_constructors(module, message))
+  if (!run_constructors(module, message))
     return false;
   add_residency(module);
   place_sampler_states(module);

@@ -102,9 +102,13 @@ protected:
     // After an error the generator has no module to ask for.
     if (!code_generator || getCompilerInstance().getDiagnostics().hasErrorOccurred())
       return;
-    for (const Kernel &kernel : kernels)
+    for (Kernel &kernel : kernels) {
       functions.push_back(llvm::dyn_cast_or_null<llvm::Function>(
           code_generator->GetAddrOfGlobal(GlobalDecl(kernel.declaration), /*isForDefinition=*/false)));
+      for (KernelParameter &parameter : kernel.parameters)
+        if (parameter.gate)
+          parameter.gate_variable = code_generator->GetAddrOfGlobal(GlobalDecl(parameter.gate), /*isForDefinition=*/false);
+    }
     module = code_generator->ReleaseModule();
   }
 

@@ -16,8 +16,8 @@ using namespace llvm;
 namespace openmps {
 namespace {
 
-// The variables that a function and what it calls store to.
-void collect_written(const Function *function, SetVector<const Function *> &seen, SetVector<GlobalVariable *> &written) {
+void collect_written(const Function *function, SetVector<const Function *> &seen,
+                     SetVector<GlobalVariable *, std::vector<GlobalVariable *>> &written) {
   if (!seen.insert(function))
     return;
   for (const Instruction &instruction : instructions(function)) {
@@ -39,6 +39,13 @@ void collect_written(const Function *function, SetVector<const Function *> &seen
 
 } // namespace
 
+std::vector<GlobalVariable *> written_variables(const Function *function) {
+  SetVector<const Function *> seen;
+  SetVector<GlobalVariable *, std::vector<GlobalVariable *>> written;
+  collect_written(function, seen, written);
+  return written.takeVector();
+}
+
 size_t fold_constructors(Module &module) {
   const DataLayout &layout = module.getDataLayout();
   size_t left = 0;
@@ -53,10 +60,7 @@ size_t fold_constructors(Module &module) {
       return true;
     }
     ++left;
-    SetVector<const Function *> seen;
-    SetVector<GlobalVariable *> written;
-    collect_written(constructor, seen, written);
-    for (GlobalVariable *variable : written)
+    for (GlobalVariable *variable : written_variables(constructor))
       if (!variable->isExternallyInitialized() && unknown.insert(variable))
         variable->setExternallyInitialized(true);
     return false;

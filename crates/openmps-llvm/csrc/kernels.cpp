@@ -140,6 +140,20 @@ PrintingPolicy printing_policy(const ASTContext &context) {
   return policy;
 }
 
+// The variable whose address an annotation has.
+const VarDecl *variable_argument(const AnnotateAttr *attribute) {
+  for (const Expr *argument : attribute->args()) {
+    argument = argument->IgnoreParenImpCasts();
+    if (const auto *constant = dyn_cast<ConstantExpr>(argument))
+      argument = constant->getSubExpr()->IgnoreParenImpCasts();
+    if (const auto *address = dyn_cast<UnaryOperator>(argument); address && address->getOpcode() == UO_AddrOf)
+      argument = address->getSubExpr()->IgnoreParenImpCasts();
+    if (const auto *reference = dyn_cast<DeclRefExpr>(argument))
+      return dyn_cast<VarDecl>(reference->getDecl());
+  }
+  return nullptr;
+}
+
 } // namespace
 
 template <unsigned Size>
@@ -225,6 +239,8 @@ void KernelCollector::collect_parameter(ASTContext &context, ParmVarDecl *declar
           parameter.index = unsigned(*index);
         has_index = true;
       }
+    } else if (name == "function_constant") {
+      parameter.gate = variable_argument(attribute);
     } else if (builtins.contains(name)) {
       parameter.builtin = name.str();
     }
@@ -352,7 +368,8 @@ void KernelCollector::assign_indices(const FunctionDecl *function, std::vector<K
             << label << unsigned(taken.size() - 1);
         return;
       }
-      if (taken[index])
+      // At most one of the gated parameters at one place may exist, which is known when the kernel is specialized.
+      if (taken[index] && !parameter.gate)
         error(location, "cannot reserve '%0' resource location at index %1") << label << index;
       taken[index] = true;
     }

@@ -16,6 +16,10 @@
 #include <string>
 #include <vector>
 
+namespace llvm {
+class Constant;
+}
+
 namespace openmps {
 
 // Metal feature set tables, "maximum entries in the texture (sampler state) argument table, per function".
@@ -43,6 +47,9 @@ struct KernelParameter {
   // 0 where the pointee has no size (void).
   uint64_t size_bytes = 0;
   uint64_t align_bytes = 0;
+  // The bool that decides whether the parameter exists, if one does, and its variable in the module.
+  const clang::VarDecl *gate = nullptr;
+  llvm::Constant *gate_variable = nullptr;
 };
 
 struct Kernel {

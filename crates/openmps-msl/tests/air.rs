@@ -137,18 +137,39 @@ fn constants_need_no_constructor() {
     check(
         "constant metal::float3x3 turn = metal::float3x3(2.0);\nconstant bool on [[function_constant(0)]];\nkernel void f(device float* x) { x[0] = turn[1].y + (on ? 1 : 0); }",
         expect![[r#"
-            ; Function Attrs: convergent mustprogress nounwind
-            define void @f(ptr addrspace(1) noundef %x) #0 {
+            @_ZL2on = internal addrspace(2) global i8 0, align 1
+            @llvm.global_ctors = appending global [1 x { i32, ptr, ptr }] [{ i32, ptr, ptr } { i32 65535, ptr @__cxx_global_var_init, ptr null }]
+            @_Z2on.MTL_FC_INIT_0_b = internal addrspace(2) externally_initialized constant i8 undef, section "air.fc_initializer"
+            ; Function Attrs: convergent nounwind
+            define internal void @__cxx_global_var_init() #0 {
             entry:
-              store float 2.000000e+00, ptr addrspace(1) %x, align 4
+              %0 = load i8, ptr addrspace(2) @_Z2on.MTL_FC_INIT_0_b, align 1, !range !17, !noundef !9
+              %loadedv.i = trunc i8 %0 to i1
+              %storedv = zext i1 %loadedv.i to i8
+              store i8 %storedv, ptr addrspace(2) @_ZL2on, align 1
+              %1 = call ptr @llvm.invariant.start.p2(i64 1, ptr addrspace(2) @_ZL2on)
+              ret void
+            }
+            ; Function Attrs: nocallback nofree nosync nounwind willreturn memory(argmem: readwrite)
+            declare ptr @llvm.invariant.start.p2(i64 immarg, ptr addrspace(2) captures(none)) #1
+            ; Function Attrs: convergent mustprogress nounwind
+            define void @f(ptr addrspace(1) noundef %x) #2 {
+            entry:
+              %0 = load i8, ptr addrspace(2) @_ZL2on, align 1, !range !17, !noundef !9
+              %loadedv.i = trunc i8 %0 to i1
+              %cond.i = select i1 %loadedv.i, i32 1, i32 0
+              %conv.i = sitofp i32 %cond.i to float
+              %add.i = fadd float 2.000000e+00, %conv.i
+              store float %add.i, ptr addrspace(1) %x, align 4
               ret void
             }
             !llvm.module.flags = !{!0, !1, !2, !3, !4, !5, !6}
-            !air.kernel = !{!7}
-            !air.version = !{!11}
-            !air.language_version = !{!12}
-            !air.compile_options = !{!13, !14}
-            !llvm.ident = !{!15}
+            !air.function_constants = !{!7}
+            !air.kernel = !{!8}
+            !air.version = !{!12}
+            !air.language_version = !{!13}
+            !air.compile_options = !{!14, !15}
+            !llvm.ident = !{!16}
             !0 = !{i32 1, !"wchar_size", i32 4}
             !1 = !{i32 7, !"air.max_device_buffers", i32 31}
             !2 = !{i32 7, !"air.max_constant_buffers", i32 31}
@@ -156,15 +177,17 @@ fn constants_need_no_constructor() {
             !4 = !{i32 7, !"air.max_textures", i32 128}
             !5 = !{i32 7, !"air.max_read_write_textures", i32 8}
             !6 = !{i32 7, !"air.max_samplers", i32 16}
-            !7 = !{ptr @f, !8, !9}
-            !8 = !{}
-            !9 = !{!10}
-            !10 = !{i32 0, !"air.buffer", !"air.location_index", i32 0, i32 1, !"air.read_write", !"air.address_space", i32 1, !"air.arg_type_size", i32 4, !"air.arg_type_align_size", i32 4, !"air.arg_type_name", !"float", !"air.arg_name", !"x"}
-            !11 = !{i32 2, i32 7, i32 0}
-            !12 = !{!"Metal", i32 3, i32 2, i32 0}
-            !13 = !{!"air.compile.denorms_disable"}
-            !14 = !{!"air.compile.fast_math_disable"}
-            !15 = !{!"openmps"}"#]],
+            !7 = !{ptr addrspace(2) @_Z2on.MTL_FC_INIT_0_b, !"bool", !"on", i32 0, i1 true}
+            !8 = !{ptr @f, !9, !10}
+            !9 = !{}
+            !10 = !{!11}
+            !11 = !{i32 0, !"air.buffer", !"air.location_index", i32 0, i32 1, !"air.read_write", !"air.address_space", i32 1, !"air.arg_type_size", i32 4, !"air.arg_type_align_size", i32 4, !"air.arg_type_name", !"float", !"air.arg_name", !"x"}
+            !12 = !{i32 2, i32 7, i32 0}
+            !13 = !{!"Metal", i32 3, i32 2, i32 0}
+            !14 = !{!"air.compile.denorms_disable"}
+            !15 = !{!"air.compile.fast_math_disable"}
+            !16 = !{!"openmps"}
+            !17 = !{i8 0, i8 2}"#]],
     );
 }
 

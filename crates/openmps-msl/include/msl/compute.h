@@ -60,9 +60,35 @@ template <class Signature>
 struct visible_function_table {
   static_assert(!__is_same(Signature, Signature), "a visible_function_table is not supported in source text");
 };
+// The `MTLDataType` of T; 0 where function constants cannot have that type.
+template <typename T>
+inline constexpr int __function_constant_type = __is_same(T, float)    ? 3
+                                                : __is_same(T, half)   ? 16
+                                                : __is_same(T, int)    ? 29
+                                                : __is_same(T, uint)   ? 33
+                                                : __is_same(T, short)  ? 37
+                                                : __is_same(T, ushort) ? 41
+                                                : __is_same(T, char)   ? 45
+                                                : __is_same(T, uchar)  ? 49
+                                                : __is_same(T, bool)   ? 53
+                                                : __is_same(T, long)   ? 81
+                                                : __is_same(T, ulong)  ? 85
+                                                : __is_same(T, bfloat) ? 121
+                                                                       : 0;
+template <typename T, int N>
+inline constexpr int __function_constant_type<vec<T, N>> = __function_constant_type<T> + N - 1;
+
+// The address of the value that a host sets. The compiler replaces it by that of a variable.
+const constant void *__function_constant_address(uint index, int type) __MSL_PURE("air.openmps_function_constant");
+bool __is_function_constant_defined(const constant void *) __MSL_PURE("air.is_function_constant_defined");
+
+// What the rewriter makes of `[[function_constant(index)]]` on a variable: its initial value.
+template <typename T>
+__MSL_INLINE T __function_constant(uint index) {
+  static_assert(__function_constant_type<T> != 0, "invalid type for attribute 'function_constant'");
+  return *(const constant T *)__function_constant_address(index, __function_constant_type<T>);
+}
 
 } // namespace metal
 
-// No interface that the project offers sets function constants yet, so none is ever defined; the rewriter gives each its type's
-// default value.
-#define is_function_constant_defined(name) (sizeof(name) == 0)
+#define is_function_constant_defined(name) (::metal::__is_function_constant_defined(&(name)))

@@ -106,13 +106,26 @@ impl<'a> Walker<'a> {
         let inner = index + 2..last - 1;
         let is_function_constant = stream.get(inner.start).is_some_and(|word| word.text == "function_constant");
         if is_function_constant && self.paren_depth == 0 && !self.in_function() {
-            // The value that a host may set when it specializes the library; here every constant has its default.
-            self.edits.replace(stream[index].start..stream[last].end, "= {}");
+            self.function_constant(stream, index, last);
         } else {
             self.rewrite_list(stream, index, last);
         }
         self.statement.push_attributes(stream[index].start);
         Some(last + 1)
+    }
+
+    /// `TYPE NAME [[function_constant(INDEX)]]` gets what the host sets as its initial value.
+    fn function_constant(&mut self, stream: &Stream<'a>, first: usize, last: usize) {
+        let open = first + 3;
+        let close = stream.get(open).filter(|word| word.text == "(").and_then(|_| stream[open].partner);
+        let name = first.checked_sub(1).map(|before| stream[before].text);
+        let (Some(close), Some(name)) = (close.filter(|close| *close < last), name) else {
+            self.rewrite_list(stream, first, last);
+            return;
+        };
+        let call = format!("= ::metal::__function_constant<::metal::__d::plain<decltype({name})>>(");
+        self.edits.replace(stream[first].start..stream[open].end, call);
+        self.edits.replace(stream[close].start..stream[last].end, ")");
     }
 
     fn rewrite_list(&mut self, stream: &Stream<'a>, first: usize, last: usize) {
@@ -162,13 +175,10 @@ impl<'a> Walker<'a> {
         let close = open.and_then(|_| stream[start + 1].partner).filter(|close| *close < start + part.len());
         match (open, close) {
             (Some(open), Some(close)) if close > start + 2 => {
-                // The argument of a parameter's function_constant is a name and no constant expression.
-                if name.text == "function_constant" {
-                    let argument = self.source[open.end..stream[close].start].replace(['\n', '\\', '"'], " ");
-                    self.edits.replace(open.start..stream[close].start, format!(", \"{}\"", argument.trim()));
-                } else {
-                    self.edits.replace(open.start..open.end, ", ");
-                }
+                // A parameter's gate is a variable, whose value is no constant expression while its address is.
+                let is_gate = name.text == "function_constant" && self.paren_depth > 0;
+                let separator = if is_gate { ", &" } else { ", " };
+                self.edits.replace(open.start..open.end, separator);
             }
             (Some(open), Some(_)) => self.edits.remove(open.start..open.end),
             _ => self.edits.insert_after(name.end, ")"),

@@ -98,12 +98,12 @@ fn rule_5_literals() {
 }
 
 #[test]
-fn rule_6_function_constants_have_their_default() {
+fn rule_6_function_constants_are_read_from_the_host() {
     check(
         "constant bool a [[function_constant(0)]];\nkernel void f(device int* x [[buffer(0), function_constant(a)]]);",
         expect![[r#"
-            constant bool a = {};
-            [[clang::sycl_external, clang::annotate("air.kernel")]] void f(device int* x [[clang::annotate("air.buffer", 0), clang::annotate("air.function_constant", "a")]]);"#]],
+            constant bool a = ::metal::__function_constant<::metal::__d::plain<decltype(a)>>(0);
+            [[clang::sycl_external, clang::annotate("air.kernel")]] void f(device int* x [[clang::annotate("air.buffer", 0), clang::annotate("air.function_constant", &a)]]);"#]],
     );
 }
 
