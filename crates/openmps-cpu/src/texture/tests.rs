@@ -73,8 +73,9 @@ fn numbers_out_of_range_saturate() {
     assert_eq!(encode(PixelFormat::Rgba8Sint, integers)[..4], [0xff, 127, 127, 7]);
     let packed = 1023_u32 | 300 << 10 | 1023 << 20 | 3 << 30;
     assert_eq!(encode(PixelFormat::Rgb10a2Uint, integers)[..4], packed.to_le_bytes());
-    // Ties go to even: 0.5 / 255 is between 0 and 1.
-    assert_eq!(encode(PixelFormat::R8Unorm, color([0.5 / 255.0, 0.0, 0.0, 0.0]))[0], 0);
+    // Ties go to even: half of 255 is between 127 and 128, and of 65535 between 32767 and 32768.
+    assert_eq!(encode(PixelFormat::R8Unorm, color([0.5, 0.0, 0.0, 0.0]))[0], 128);
+    assert_eq!(encode(PixelFormat::R16Unorm, color([0.5, 0.0, 0.0, 0.0]))[..2], 32768_u16.to_le_bytes());
     let small = encode(PixelFormat::Rg11b10Float, color([-1.0, f32::INFINITY, 1e9, 0.0]));
     assert_eq!(decode(PixelFormat::Rg11b10Float, small), color([0.0, f32::INFINITY, f32::INFINITY, 1.0]));
 }
