@@ -194,3 +194,17 @@ def test_classes_have_no_constructor():
     for name in ("_mps_ShaderLibrary", "_mps_PrecompiledShaderLibrary", "_mps_MetalKernel"):
         with pytest.raises(TypeError):
             getattr(torch._C, name)()
+
+
+def test_textures_and_samplers_cannot_be_bound():
+    lib = torch.mps.compile_shader(
+        "#include <metal_stdlib>\n"
+        "using namespace metal;\n"
+        "kernel void look(texture2d<float> t, sampler s, device float* x) { x[0] = t.sample(s, float2(0)).x; }"
+    )
+    x = torch.zeros(1, device="mps")
+    assert _text(RuntimeError, lambda: lib.look(x)) == (
+        "kernel 'look' takes argument 't' of type texture2d<float, sample>, but a call from Python can only bind buffers; "
+        "textures and samplers are bound from Rust"
+    )
+    assert x.item() == 0

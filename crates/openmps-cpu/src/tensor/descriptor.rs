@@ -5,6 +5,7 @@ use super::element::descriptor_element_bytes;
 /// Most dimensions of a tensor (Metal's `MTLTensorExtents`).
 pub(crate) const RANK_MAX: usize = 16;
 /// Bytes of a descriptor, of every rank; kernels ask for them.
+#[cfg(any(feature = "codegen", test))]
 pub(crate) const DESCRIPTOR_BYTES: usize = size_of::<Descriptor>();
 /// What a descriptor that [`Descriptor::write`] wrote begins with.
 const MARK: u32 = 0x4f4d_5444;
