@@ -36,6 +36,7 @@ const ENVIRONMENTS: [(&str, &str); 3] = [
 fn main() -> Outcome<()> {
     for (name, source) in SOURCES {
         write("msl_rewrite", name, source.as_bytes())?;
+        write("msl_compile", name, source.as_bytes())?;
     }
     for (name, environment) in ENVIRONMENTS {
         write("settings", name, environment.as_bytes())?;

@@ -51,6 +51,11 @@ fn metallib() {
 }
 
 #[test]
+fn msl_compile() {
+    check("msl_compile", 150);
+}
+
+#[test]
 fn msl_rewrite() {
     check("msl_rewrite", 20_000);
 }

@@ -2,7 +2,7 @@
 //! Metal in C++, no options of clang.
 
 /// Plain replacements of whole words, longest first where one contains another.
-const WORDS: [(&str, &str); 22] = [
+const WORDS: [(&str, &str); 23] = [
     ("const __global_host", "constant"),
     ("__global_host const", "constant"),
     ("__global_host", "constant"),
@@ -21,14 +21,20 @@ const WORDS: [(&str, &str); 22] = [
     ("unsigned short", "ushort"),
     ("unsigned int", "uint"),
     ("unsigned long", "ulong"),
-    ("'clang::sycl_external' attribute", "'kernel' attribute"),
+    ("clang::sycl_external", "kernel"),
+    ("sycl_external", "kernel"),
     ("SYCL device code", "a Metal library"),
     ("SYCL kernel", "a Metal kernel"),
     ("::__air::cast", "static_cast"),
 ];
 
 /// Messages that say in clang's terms what Metal says in others: how one starts, how it ends, and what to say.
-const MESSAGES: [(&str, &str, &str); 7] = [
+const MESSAGES: [(&str, &str, &str); 8] = [
+    (
+        "'clang::sycl_external' can only be applied to functions with external linkage",
+        "",
+        "a kernel function cannot be static or in a namespace without a name",
+    ),
     ("use of dynamic_cast requires", "", "'dynamic_cast' is not supported in Metal"),
     ("you need to include <typeinfo>", "", "'typeid' is not supported in Metal"),
     ("use of typeid requires", "", "'typeid' is not supported in Metal"),

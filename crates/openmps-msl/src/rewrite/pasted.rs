@@ -1,7 +1,7 @@
 //! Finds the library headers that PyTorch pastes in front of a kernel, always the same text: worth a precompiled header.
 //!
-//! Guarantee: what is found are whole lines that leave nothing open (no bracket, no conditional, no pragma's state) and hold no
-//! kernel. Left out: pasted text behind anything else, such as a user's own macros or functions.
+//! Guarantee: what is found are whole lines that leave nothing open (no namespace, no conditional, no pragma's state) and hold no
+//! kernel. Whether another text begins with the same lines is a matter of luck and of PyTorch; nothing depends on it but time.
 
 use super::stream::{SplitSource, Word};
 
@@ -9,64 +9,88 @@ use super::stream::{SplitSource, Word};
 const LINE_COUNT_MIN: usize = 50;
 
 /// How many lines at the start of `source` are pasted headers, if any are.
+///
+/// They begin with the text, end with a namespace `c10` and the `#endif`s behind it, and have much between that is meant for
+/// other compilers: PyTorch pastes without looking at conditions.
 pub(super) fn line_count(split: &SplitSource<'_>, source: &str) -> Option<usize> {
     let end = namespaces_end(&split.code)?;
     let line_end = end + source[end..].find('\n')? + 1;
     // A comment may go on behind the brace, anything else may not.
     let rest = source[end..line_end].trim();
-    let (text, lines) = (&source[..line_end], source[..line_end].matches('\n').count());
-    let is_whole = (rest.is_empty() || rest.starts_with("//")) && leaves_nothing_open(text);
-    (is_whole && lines >= LINE_COUNT_MIN).then_some(lines)
+    if !rest.is_empty() && !rest.starts_with("//") {
+        return None;
+    }
+    let mut depth = open_conditionals(&source[..line_end])?;
+    let mut whole = line_end;
+    for line in source[line_end..].split_inclusive('\n') {
+        if depth == 0 {
+            break;
+        }
+        match line.trim_start() {
+            "" => {}
+            text if text.starts_with("//") => {}
+            text if text.starts_with("#endif") && line.ends_with('\n') => depth -= 1,
+            _ => return None,
+        }
+        whole += line.len();
+    }
+    let lines = source[..whole].matches('\n').count();
+    (depth == 0 && lines >= LINE_COUNT_MIN).then_some(lines)
 }
 
-/// The byte behind the last of the namespaces `c10` that come first in the text, with nothing but `using` between.
+/// The byte behind the last namespace `c10` before the first kernel, in a text that begins with one (or with `using`).
 fn namespaces_end(code: &[Word<'_>]) -> Option<usize> {
+    let begins = matches!(code, [first, ..] if first.text == "using") || is_pasted_namespace(code, 0);
+    let kernel = (0..code.len()).find(|index| is_kernel(code, *index)).unwrap_or(code.len());
     let mut end = None;
     let mut index = 0;
-    while let Some(word) = code.get(index) {
-        let next = match word.text {
-            "namespace" => namespace_close(code, index).filter(|close| !has_kernel(&code[index..*close])),
-            "using" => code[index..].iter().position(|word| word.text == ";").map(|length| index + length),
-            _ => None,
-        };
-        let Some(last) = next else { break };
-        if word.text == "namespace" {
-            end = Some(code[last].end);
+    while begins && index < kernel {
+        let close = if is_pasted_namespace(code, index) { namespace_close(code, index) } else { None };
+        match close.filter(|close| *close < kernel) {
+            Some(close) => {
+                end = Some(code[close].end);
+                index = close + 1;
+            }
+            None => index += 1,
         }
-        index = last + 1;
     }
     end
+}
+
+fn is_pasted_namespace(code: &[Word<'_>], index: usize) -> bool {
+    matches!(code.get(index..index + 2), Some([word, name]) if word.text == "namespace" && name.text == "c10")
 }
 
 /// The closing brace of the namespace `c10` or `c10::…` that begins at `index`.
 fn namespace_close(code: &[Word<'_>], index: usize) -> Option<usize> {
     let open = index + code[index..].iter().take(8).position(|word| word.text == "{")?;
-    let is_pasted = code.get(index + 1).is_some_and(|name| name.text == "c10");
-    code[open].partner.filter(|close| is_pasted && *close > open)
+    code[open].partner.filter(|close| *close > open)
 }
 
-/// Whether there is a kernel that is no template: its code belongs into the module, and the header has none.
-fn has_kernel(code: &[Word<'_>]) -> bool {
-    code.windows(2).any(|pair| matches!(pair[1].text, "kernel" | "host_name") && pair[0].text != ">")
+/// Whether a kernel is declared that is no template: its code belongs into the module, and a header has none.
+fn is_kernel(code: &[Word<'_>], index: usize) -> bool {
+    let before = index.checked_sub(1).map_or("", |before| code[before].text);
+    matches!(code[index].text, "kernel" | "host_name") && before != ">"
 }
 
-/// Whether conditionals are closed and no pragma but those of loops is there.
-fn leaves_nothing_open(text: &str) -> bool {
+/// How many conditionals `text` leaves open; none where it closes more than it opens, or has a pragma whose effect lasts.
+fn open_conditionals(text: &str) -> Option<usize> {
+    const LASTING: [&str; 7] =
+        ["METAL", "STDC", "pack", "float_control", "clang fp", "clang optimize", "clang attribute"];
     let mut depth = 0usize;
     for line in text.lines() {
         let Some(directive) = line.trim_start().strip_prefix('#').map(str::trim_start) else { continue };
         if directive.starts_with("if") {
             depth += 1;
         } else if directive.starts_with("endif") {
-            let Some(outer) = depth.checked_sub(1) else { return false };
-            depth = outer;
-        } else if let Some(pragma) = directive.strip_prefix("pragma")
-            && !matches!(pragma.trim(), "unroll" | "once")
+            depth = depth.checked_sub(1)?;
+        } else if let Some(pragma) = directive.strip_prefix("pragma").map(str::trim)
+            && LASTING.iter().any(|start| pragma.starts_with(start))
         {
-            return false;
+            return None;
         }
     }
-    depth == 0
+    Some(depth)
 }
 
 #[cfg(test)]
@@ -87,6 +111,10 @@ mod tests {
         assert_eq!(lines(&format!("{header}{kernel}")), Some(54));
         assert_eq!(lines(&format!("{header}using namespace metal;\n{header}{kernel}{header}")), Some(109));
         assert_eq!(lines(&format!("{header}namespace mine {{}}\n{kernel}")), Some(54));
+        let guarded = format!("#if 1\n{header}\n#endif // 1\n{kernel}");
+        assert_eq!(lines(&guarded), Some(57));
+        let host = header.replace("namespace c10", "#if 0\nint host() { return 1; }\n#endif\nnamespace c10");
+        assert_eq!(lines(&format!("{header}{host}{kernel}")), Some(111));
         let template = header.replace("int a;", "template <class T> kernel void g(device T* x) {}");
         assert_eq!(lines(&format!("{template}{kernel}")), Some(54));
     }
@@ -97,9 +125,10 @@ mod tests {
         for source in [
             kernel_first(&header),
             "namespace c10 {\n}\n".to_owned(),
-            header.replace("int a;", "kernel void g() {}"),
+            header.replace("int a;", "int a; kernel void g() {}"),
             header.replace("int a;", "[[host_name(\"g\")]] void g() {}"),
-            format!("#if 1\n{header}#endif\n"),
+            format!("#if 1\n{header}int a;\n#endif\n"),
+            format!("int a;\n{header}"),
             format!("#pragma clang fp contract(off)\n{header}"),
             header.replace("}\n", "} int b;\n"),
             header.replace("}\n", ""),

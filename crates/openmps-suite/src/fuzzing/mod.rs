@@ -6,6 +6,7 @@
 
 pub mod allocator;
 pub mod metallib;
+pub mod msl_compile;
 pub mod msl_rewrite;
 pub mod mutation;
 pub mod object;
@@ -30,9 +31,10 @@ pub struct Target {
 }
 
 /// All targets, in order of their names.
-pub const TARGETS: [Target; 7] = [
+pub const TARGETS: [Target; 8] = [
     Target { name: "allocator", run: allocator::run, damage: Damage::Bytes, words: &[] },
     Target { name: "metallib", run: metallib::run, damage: Damage::InPlace, words: metallib::WORDS },
+    Target { name: "msl_compile", run: msl_compile::run, damage: Damage::Tokens, words: msl_compile::WORDS },
     Target { name: "msl_rewrite", run: msl_rewrite::run, damage: Damage::Tokens, words: msl_rewrite::WORDS },
     Target { name: "object", run: object::run, damage: Damage::InPlace, words: &[] },
     Target { name: "protocol", run: protocol::run, damage: Damage::Bytes, words: protocol::WORDS },
