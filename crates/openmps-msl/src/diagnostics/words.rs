@@ -62,6 +62,7 @@ const TENSOR_HEADERS: [&str; 3] = ["metal_tensor", "metal_cooperative_tensor", "
 
 /// A message of clang in MSL's words.
 pub(super) fn metal_words(message: &str) -> String {
+    let message = without_own_suggestion(message);
     let file = message.trim_start_matches('\'');
     if message.ends_with("file not found") && TENSOR_HEADERS.iter().any(|header| file.starts_with(header)) {
         return format!("{message}: Metal 4 tensor operations are not supported in source text");
@@ -98,6 +99,15 @@ fn objects_and_references(message: &str) -> String {
         Some(format!("{before}{REFERENCE}{reference}{OBJECT}{object}'{after}"))
     });
     parts.unwrap_or_else(|| message.to_owned())
+}
+
+/// Takes away a suggestion that names what only our headers have: `; did you mean '__air::…'?`. Identifiers with two
+/// underscores in front are reserved, so that no user misses one.
+fn without_own_suggestion(message: &str) -> &str {
+    match message.split_once("; did you mean '") {
+        Some((before, name)) if name.starts_with("__") || name.contains("::__") => before,
+        _ => message,
+    }
 }
 
 /// Takes away what advises an option of clang: `(skipping 9 contexts in backtrace; use -f… to see all)`.
@@ -216,6 +226,15 @@ mod tests {
             "'float2' and 'remove_const_t<T'"
         );
         assert_eq!(metal_words("vec<"), "vec<");
+    }
+
+    #[test]
+    fn suggestions_name_nothing_of_ours() {
+        const UNKNOWN: &str = "use of undeclared identifier 'atomic_mim'";
+        assert_eq!(metal_words(&format!("{UNKNOWN}; did you mean '__air::atomic_min'?")), UNKNOWN);
+        assert_eq!(metal_words(&format!("{UNKNOWN}; did you mean 'metal::__d::atomic_min'?")), UNKNOWN);
+        let helpful = format!("{UNKNOWN}; did you mean 'metal::atomic_min'?");
+        assert_eq!(metal_words(&helpful), helpful);
     }
 
     #[test]

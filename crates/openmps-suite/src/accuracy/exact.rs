@@ -293,7 +293,8 @@ mod tests {
             ("asin", asin, f64::asin, -1.0, 1.0),
             ("asinh", asinh, f64::asinh, -1e6, 1e6),
             ("atan", atan, f64::atan, -1e6, 1e6),
-            ("atanh", atanh, f64::atanh, -1.0, 1.0),
+            // The standard library's loses digits near -1, though not near 1.
+            ("atanh", atanh, |x| x.abs().atanh().copysign(x), -1.0, 1.0),
             ("cos", cos, f64::cos, -1e30, 1e30),
             ("cosh", cosh, f64::cosh, -90.0, 90.0),
             ("exp", exp, f64::exp, -100.0, 100.0),
