@@ -28,7 +28,7 @@ pub(super) fn line_count(split: &SplitSource<'_>, source: &str) -> Option<usize>
         }
         match line.trim_start() {
             "" => {}
-            text if text.starts_with("//") => {}
+            text if ["//", "#else", "#error"].iter().any(|start| text.starts_with(start)) => {}
             text if text.starts_with("#endif") && line.ends_with('\n') => depth -= 1,
             _ => return None,
         }
@@ -108,6 +108,11 @@ mod tests {
     fn pasted_namespaces_end_where_the_users_text_begins() {
         let header = format!("#include <metal_stdlib>\n{}namespace c10 {{\nint a;\n}} // c10\n", FILL.repeat(50));
         let kernel = "kernel void f() {}\n";
+        let guarded =
+            format!("#include <metal_stdlib>\n#if 1\n{}namespace c10 {{\nint a;\n}} // c10\n", FILL.repeat(50));
+        let guard_end = "#else\n#error \"not here\"\n#endif\n";
+        assert_eq!(lines(&format!("{guarded}{guard_end}{kernel}")), Some(58));
+        assert_eq!(lines(&format!("{guarded}#else\nint b;\n#endif\n{kernel}")), None);
         assert_eq!(lines(&format!("{header}{kernel}")), Some(54));
         assert_eq!(lines(&format!("{header}using namespace metal;\n{header}{kernel}{header}")), Some(109));
         assert_eq!(lines(&format!("{header}namespace mine {{}}\n{kernel}")), Some(54));
