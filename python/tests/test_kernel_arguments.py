@@ -304,3 +304,22 @@ def test_error_buffer():
         torch.mps.synchronize()
     torch.mps.synchronize()
     assert out.tolist() == [0, 1, 2, 1]
+
+
+def test_an_empty_tensor_is_a_null_pointer_to_a_kernel_that_asks():
+    source = """
+    kernel void has(device int* out, device const float* maybe, uint i [[thread_position_in_grid]]) {
+      out[i] = maybe == nullptr ? 1 : 2;
+    }
+    kernel void value(device float* out, device const float* maybe, uint i [[thread_position_in_grid]]) { out[i] = maybe[0]; }
+    """
+    library = torch.mps.compile_shader(source)
+    out = torch.zeros(3, dtype=torch.int32, device="mps")
+    library.has(out, torch.empty(0, device="mps"))
+    assert out.tolist() == [1, 1, 1]
+    library.has(out, torch.ones(1, device="mps"))
+    assert out.tolist() == [2, 2, 2]
+    # One that reads without asking gets zeros, as from a buffer that is not there.
+    result = torch.ones(3, device="mps")
+    library.value(result, torch.empty(0, device="mps"))
+    assert result.tolist() == [0, 0, 0]

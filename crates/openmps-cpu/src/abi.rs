@@ -14,7 +14,7 @@ pub const KERNEL_SYMBOL: &str = "openmps_kernel";
 /// The constant that an object exports.
 pub const INFO_SYMBOL: &str = "openmps_kernel_info";
 /// Changed whenever generated code and runtime would misunderstand each other; part of cache keys.
-pub const ABI_VERSION: u32 = 1;
+pub const ABI_VERSION: u32 = 2;
 
 /// Threads of one SIMD-group.
 pub const SIMD_WIDTH: usize = 32;
@@ -86,10 +86,12 @@ pub(crate) struct KernelInfo {
     pub(crate) cost: u32,
     /// Bit i set: parameter i is used.
     pub(crate) used_arguments: [u32; 4],
+    /// Bit i set: parameter i is compared with another address, which may be null.
+    pub(crate) compared_arguments: [u32; 4],
 }
 
 /// Words of [`KernelInfo`] in memory order.
-pub(crate) const INFO_WORDS: usize = 10;
+pub(crate) const INFO_WORDS: usize = 14;
 
 impl KernelInfo {
     /// The words as the object stores them.
@@ -97,21 +99,29 @@ impl KernelInfo {
     #[cfg(any(feature = "codegen", test))]
     pub(crate) fn to_words(self) -> [u32; INFO_WORDS] {
         let [a, b, c, d] = self.used_arguments;
+        let [e, f, g, h] = self.compared_arguments;
         let memory = self.threadgroup_memory_bytes;
-        [self.version, self.mode, self.flat, memory, self.private_bytes, self.cost, a, b, c, d]
+        [self.version, self.mode, self.flat, memory, self.private_bytes, self.cost, a, b, c, d, e, f, g, h]
     }
 
     /// Reads words that an object stored.
     #[must_use]
     pub(crate) fn from_words(words: [u32; INFO_WORDS]) -> Self {
-        let [version, mode, flat, threadgroup_memory_bytes, private_bytes, cost, a, b, c, d] = words;
-        Self { version, mode, flat, threadgroup_memory_bytes, private_bytes, cost, used_arguments: [a, b, c, d] }
+        let [version, mode, flat, threadgroup_memory_bytes, private_bytes, cost, a, b, c, d, e, f, g, h] = words;
+        let (used_arguments, compared_arguments) = ([a, b, c, d], [e, f, g, h]);
+        Self { version, mode, flat, threadgroup_memory_bytes, private_bytes, cost, used_arguments, compared_arguments }
     }
 
     /// Whether parameter `position` is used.
     #[must_use]
     pub(crate) fn uses_argument(&self, position: usize) -> bool {
         self.used_arguments.get(position / 32).is_none_or(|word| word >> (position % 32) & 1 == 1)
+    }
+
+    /// Whether parameter `position` is compared with an address, so that the kernel may ask whether it is null.
+    #[must_use]
+    pub(crate) fn compares_argument(&self, position: usize) -> bool {
+        self.compared_arguments.get(position / 32).is_some_and(|word| word >> (position % 32) & 1 == 1)
     }
 }
 
@@ -149,9 +159,10 @@ mod tests {
 
     #[test]
     fn info_survives_its_words() {
-        let info = KernelInfo::from_words([1, 1, 0, 64, 128, 7, 0b101, 0, 0, 0]);
+        let info = KernelInfo::from_words([1, 1, 0, 64, 128, 7, 0b101, 0, 0, 0, 0b100, 0, 0, 0]);
         assert_eq!(KernelInfo::from_words(info.to_words()), info);
         assert!(info.uses_argument(0) && !info.uses_argument(1) && info.uses_argument(2));
         assert!(info.uses_argument(500), "what the mask cannot say counts as used");
+        assert!(info.compares_argument(2) && !info.compares_argument(0) && !info.compares_argument(500));
     }
 }

@@ -79,9 +79,14 @@ pub(crate) fn bind<'bindings>(
         let word = match &argument.kind {
             ArgumentKind::Buffer { index, size_bytes_min, .. }
             | ArgumentKind::ArgumentBuffer { index, size_bytes_min, .. } => {
-                let used = info.uses_argument(position);
                 let size_bytes_min = size_bytes_min.unwrap_or(0);
-                bind_buffer(signature, argument, *index, size_bytes_min, used, bindings, &mut copies)?
+                if info.compares_argument(position) && matches!(bindings.buffer(*index), Some(Binding::Null)) {
+                    // The kernel asks whether the buffer is there.
+                    0
+                } else {
+                    let used = info.uses_argument(position);
+                    bind_buffer(signature, argument, *index, size_bytes_min, used, bindings, &mut copies)?
+                }
             }
             ArgumentKind::ThreadgroupMemory { index } => {
                 let size = bindings.threadgroup_memory_bytes(*index);
@@ -237,7 +242,7 @@ mod tests {
     }
 
     fn info(used: u32, threadgroup_memory_bytes: u32) -> KernelInfo {
-        KernelInfo::from_words([1, 0, 0, threadgroup_memory_bytes, 0, 1, used, 0, 0, 0])
+        KernelInfo::from_words([1, 0, 0, threadgroup_memory_bytes, 0, 1, used, 0, 0, 0, 0, 0, 0, 0])
     }
 
     #[test]
@@ -262,6 +267,16 @@ mod tests {
         let error = bind(&signature, &info(0b10, 0), &bindings).unwrap_err();
         assert_eq!(error.to_string(), "kernel 'k': nothing is bound at buffer index 1 (argument 'a1')");
         assert!(bind(&signature, &info(0, 0), &bindings).is_ok());
+    }
+
+    #[test]
+    fn null_is_null_for_kernels_that_ask_and_zeros_for_others() {
+        let mut bindings = Bindings::default();
+        bindings.set(BufferIndex(0), Binding::Null);
+        let signature = signature(&[buffer(0, None)]);
+        let asks = KernelInfo { compared_arguments: [1, 0, 0, 0], ..info(1, 0) };
+        assert_eq!(bind(&signature, &asks, &bindings).unwrap().words, [0]);
+        assert_ne!(bind(&signature, &info(1, 0), &bindings).unwrap().words, [0]);
     }
 
     #[test]

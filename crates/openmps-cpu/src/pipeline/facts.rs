@@ -2,7 +2,7 @@
 
 use openmps_engine::{EngineError, KernelSignature};
 use openmps_llvm::opcode::PlainOp;
-use openmps_llvm::{Function, Module, TargetMachine};
+use openmps_llvm::{Function, Module, TargetMachine, Value};
 
 use super::link_text;
 use crate::abi::{ABI_VERSION, INFO_SYMBOL, INFO_WORDS, KERNEL_SYMBOL, KernelInfo, Mode, PRIVATE_BYTES_MAX};
@@ -13,7 +13,7 @@ const LOOP_TURNS: u32 = 8;
 /// Stack for the frames of functions that call themselves.
 const RECURSION_BYTES: u64 = 64 * 1024;
 
-/// Facts that optimization would blur: how much one thread does, which arguments it reads.
+/// Facts that optimization would blur: how much one thread does, which arguments it reads and compares.
 ///
 /// # Errors
 /// A stack array whose size is not known.
@@ -25,13 +25,16 @@ pub(super) fn before_optimizing(
 ) -> Result<KernelInfo, EngineError> {
     let function = module.function(KERNEL_SYMBOL).expect("the entry was linked");
     let mut cost = 0_u32;
-    let mut used_arguments = [0_u32; 4];
+    let (mut used_arguments, mut compared_arguments) = ([0_u32; 4], [0_u32; 4]);
     for instruction in function.instructions() {
         cost = cost.saturating_add(1);
         if let Some(position) = argument_number(&instruction.as_value().name()) {
-            let used = !instruction.as_value().is_unused();
-            if let Some(word) = used_arguments.get_mut(position / 32) {
-                *word |= u32::from(used) << (position % 32);
+            let value = instruction.as_value();
+            let is_compared = value.users().iter().any(|user| is_comparison(*user));
+            for (words, is_set) in [(&mut used_arguments, !value.is_unused()), (&mut compared_arguments, is_compared)] {
+                if let Some(word) = words.get_mut(position / 32) {
+                    *word |= u32::from(is_set) << (position % 32);
+                }
             }
         }
     }
@@ -50,7 +53,12 @@ pub(super) fn before_optimizing(
         private_bytes: 0,
         cost,
         used_arguments,
+        compared_arguments,
     })
+}
+
+fn is_comparison(user: Value<'_>) -> bool {
+    user.as_instruction().is_some_and(|instruction| instruction.int_predicate().is_some())
 }
 
 /// The number in a value's name `%a<number>` that the entry's text gives to arguments.
