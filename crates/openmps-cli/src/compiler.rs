@@ -24,6 +24,7 @@ pub(crate) fn client() -> Client {
     let limits = ProcessLimits {
         time: settings.compiler_time_limit.unwrap_or(default.time),
         memory_bytes: settings.compiler_memory_limit.unwrap_or(default.memory_bytes),
+        ..default
     };
     let cache_dir = settings.cache_dir.clone().or_else(|| default_folder(|name| env::var_os(name)));
     Client::new(ClientConfig { cache_dir, limits, ..ClientConfig::new(executable) })

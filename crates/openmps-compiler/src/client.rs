@@ -1,7 +1,7 @@
 //! The compiler as the runtime sees it: the cache first, else the compiler process, which is started when it is needed.
 //!
-//! Guarantees: one process serves all threads, one request after the other; one that died is replaced, and a request
-//! that kills two of them in a row is answered with [`CompileError::Internal`] that says how they died; one that takes
+//! Guarantees: as many requests are answered at once as there are CPUs, each by a process of its own, which later requests
+//! use again; one that died is replaced, and a request that kills two of them in a row is answered with [`CompileError::Internal`] that says how they died; one that takes
 //! longer than [`ProcessLimits::time`] is ended with its process and answered likewise; a forked child starts its own. A
 //! cache hit starts nothing and uses no LLVM.
 
@@ -17,7 +17,8 @@ use openmps_engine::{
 };
 
 use crate::cache::{CACHE_BYTES_DEFAULT, DiskCache, Key};
-use crate::process::{ProcessError, ProcessLimits, ProcessSlots};
+use crate::pool::ProcessPools;
+use crate::process::{ProcessError, ProcessLimits};
 use crate::protocol::{self, PROTOCOL_VERSION, Request, Response};
 
 /// Where the compiler and its cache are.
@@ -56,7 +57,7 @@ pub struct Client {
     cache: DiskCache,
     /// What the answers depend on beside the request.
     identity: OnceLock<Vec<u8>>,
-    processes: ProcessSlots,
+    processes: ProcessPools,
 }
 
 impl Client {
@@ -71,14 +72,20 @@ impl Client {
         if let Some(folder) = &config.cache_dir {
             arguments.extend(["--pch-cache".into(), folder.join("pch").into()]);
         }
-        let processes = ProcessSlots::new(config.executable.clone(), arguments, config.limits);
+        let processes = ProcessPools::new(config.executable.clone(), arguments, config.limits);
         Self { config, cache, identity: OnceLock::new(), processes }
     }
 
-    /// The process id of the compiler that is running for this process, for tests and `openmps info`.
+    /// The process id of the compiler that the next request goes to, for tests; none where one would be started.
     #[must_use]
     pub fn process_id(&self) -> Option<u32> {
-        self.processes.process_id()
+        self.process_ids().pop()
+    }
+
+    /// The process ids of the compilers that wait for a request, in the order of their last answers.
+    #[must_use]
+    pub fn process_ids(&self) -> Vec<u32> {
+        self.processes.waiting_ids()
     }
 
     pub(crate) fn ask(&self, request: &[u8], purpose: &str) -> Result<Response, ProcessError> {

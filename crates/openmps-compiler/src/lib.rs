@@ -14,6 +14,7 @@ pub mod cache;
 pub mod client;
 mod inspect;
 pub mod limits;
+mod pool;
 mod process;
 pub mod protocol;
 #[cfg(feature = "server")]

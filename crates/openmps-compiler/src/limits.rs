@@ -1,5 +1,7 @@
 //! Limits of the compiler process, with where their numbers come from.
 
+use std::num::NonZero;
+use std::thread;
 use std::time::Duration;
 
 /// How long one answer may take by default. The slowest public library in one string (ggml, 689 kernels) takes some five
@@ -15,3 +17,11 @@ pub const OUT_OF_MEMORY_STATUS: i32 = libc::ENOMEM;
 
 /// The stack on which requests are answered. LLVM recurses over expressions and blocks; untouched pages cost nothing.
 pub const STACK_BYTES: usize = 64 << 20;
+
+/// Compiler processes that one process has at a time by default, at most: each holds some 100 MB while it waits.
+const PROCESSES_MAX: usize = 16;
+
+/// As many compiler processes as this process may use CPUs. They are started only when that many threads ask at once.
+pub(crate) fn processes_default() -> usize {
+    thread::available_parallelism().map_or(1, NonZero::get).min(PROCESSES_MAX)
+}

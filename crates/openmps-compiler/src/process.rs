@@ -1,4 +1,4 @@
-//! The compiler process: started when needed, reused, replaced when it died, never shared across a fork.
+//! One compiler process: how it is started, asked and ended, and what is said of one that died.
 //!
 //! The two sides talk over a socket that is the server's standard input. Its standard error is a file in memory, read
 //! only to explain why it died. What a request may cost is bounded by [`ProcessLimits`]: this side watches the time, the
@@ -10,14 +10,13 @@ use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
-use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use thiserror::Error;
 
-use crate::limits::{MEMORY_BYTES_MAX_DEFAULT, OUT_OF_MEMORY_STATUS, TIME_MAX_DEFAULT};
+use crate::limits::{MEMORY_BYTES_MAX_DEFAULT, OUT_OF_MEMORY_STATUS, TIME_MAX_DEFAULT, processes_default};
 use crate::protocol::{read_frame, write_frame};
 
 /// Why there is no answer.
@@ -68,97 +67,33 @@ pub enum ProcessError {
     Answer(String),
 }
 
-/// What one request may cost.
+/// What one request may cost, and how many are answered at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ProcessLimits {
     /// Time on the clock from request to answer; waiting for other threads' requests does not count.
     pub time: Duration,
-    /// Address space of the process, in bytes.
+    /// Address space of each process, in bytes.
     pub memory_bytes: u64,
+    /// Compiler processes at a time, at least one: as many requests are answered at once.
+    pub processes: usize,
 }
 
 impl Default for ProcessLimits {
     fn default() -> Self {
-        Self { time: TIME_MAX_DEFAULT, memory_bytes: MEMORY_BYTES_MAX_DEFAULT }
+        Self { time: TIME_MAX_DEFAULT, memory_bytes: MEMORY_BYTES_MAX_DEFAULT, processes: processes_default() }
     }
 }
 
-/// The server of this process, and those of the processes that it was forked from.
-///
-/// A lock that another thread held at the fork stays locked in the child forever, so each process has its own slot.
+/// A process that answers one request after the other; [`crate::pool`] has as many as threads ask at a time.
 #[derive(Debug)]
-pub(crate) struct ProcessSlots {
-    executable: PathBuf,
-    arguments: Vec<OsString>,
-    limits: ProcessLimits,
-    first: OnceLock<Box<Slot>>,
-}
-
-#[derive(Debug)]
-struct Slot {
-    owner: u32,
-    server: Mutex<Option<Server>>,
-    next: OnceLock<Box<Slot>>,
-}
-
-#[derive(Debug)]
-struct Server {
+pub(crate) struct Server {
     child: Child,
     socket: Socket,
     errors: Option<File>,
 }
 
-impl ProcessSlots {
-    /// `executable` gets `arguments`, and behind them its memory limit.
-    pub(crate) fn new(executable: PathBuf, mut arguments: Vec<OsString>, limits: ProcessLimits) -> Self {
-        arguments.extend(["--memory-limit".into(), limits.memory_bytes.to_string().into()]);
-        Self { executable, arguments, limits, first: OnceLock::new() }
-    }
-
-    /// Sends one request and waits for its answer. `purpose` completes "it died while …".
-    pub(crate) fn exchange(&self, request: &[u8], purpose: &str) -> Result<Vec<u8>, ProcessError> {
-        let mut server = self.slot().server.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(mut running) = server.take() {
-            match running.exchange(request, self.limits.time) {
-                Ok(answer) => {
-                    *server = Some(running);
-                    return Ok(answer);
-                }
-                Err(error) if error.kind() == io::ErrorKind::TimedOut => {
-                    return Err(running.obituary(&error, purpose, self.limits));
-                }
-                // It may have died, or gone because it had nothing to do, since the last request: then a new one is asked.
-                Err(_) => drop(running.end()),
-            }
-        }
-        let mut fresh = Server::start(&self.executable, &self.arguments)?;
-        match fresh.exchange(request, self.limits.time) {
-            Ok(answer) => {
-                *server = Some(fresh);
-                Ok(answer)
-            }
-            Err(error) => Err(fresh.obituary(&error, purpose, self.limits)),
-        }
-    }
-
-    pub(crate) fn process_id(&self) -> Option<u32> {
-        let server = self.slot().server.lock().unwrap_or_else(PoisonError::into_inner);
-        server.as_ref().map(|server| server.child.id())
-    }
-
-    fn slot(&self) -> &Slot {
-        let owner = std::process::id();
-        let new = || Box::new(Slot { owner, server: Mutex::new(None), next: OnceLock::new() });
-        let mut slot = self.first.get_or_init(new);
-        while slot.owner != owner {
-            slot = slot.next.get_or_init(new);
-        }
-        slot
-    }
-}
-
 impl Server {
-    fn start(executable: &Path, arguments: &[OsString]) -> Result<Self, ProcessError> {
+    pub(crate) fn start(executable: &Path, arguments: &[OsString]) -> Result<Self, ProcessError> {
         let failed = |error: io::Error| ProcessError::Start {
             executable: executable.display().to_string(),
             reason: error.to_string(),
@@ -178,15 +113,24 @@ impl Server {
         Ok(Self { child, socket: Socket { stream: ours, deadline: None }, errors })
     }
 
-    /// After [`io::ErrorKind::TimedOut`] the server is of no use: its answer would be taken for that to the next request.
-    fn exchange(&mut self, request: &[u8], time: Duration) -> io::Result<Vec<u8>> {
+    /// Sends one request and waits for its answer. After [`io::ErrorKind::TimedOut`] the server is of no use: its answer would be taken for that to the next request.
+    pub(crate) fn exchange(&mut self, request: &[u8], time: Duration) -> io::Result<Vec<u8>> {
         self.socket.deadline = Instant::now().checked_add(time);
         write_frame(&mut self.socket, request)?;
         read_frame(&mut self.socket)?.ok_or_else(|| io::ErrorKind::UnexpectedEof.into())
     }
 
+    pub(crate) fn id(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Whether it still runs; one that has been idle for long ends by itself.
+    pub(crate) fn is_running(&mut self) -> bool {
+        matches!(self.child.try_wait(), Ok(None))
+    }
+
     /// Makes sure that the process is gone and returns how it ended.
-    fn end(mut self) -> (Option<ExitStatus>, Option<File>) {
+    pub(crate) fn end(mut self) -> (Option<ExitStatus>, Option<File>) {
         drop(self.socket);
         // It reads the end of its socket, unless it hangs; nothing that it could still do is wanted.
         let status = match self.child.try_wait() {
@@ -202,7 +146,8 @@ impl Server {
         (status, self.errors)
     }
 
-    fn obituary(mut self, error: &io::Error, purpose: &str, limits: ProcessLimits) -> ProcessError {
+    /// What became of a server whose exchange failed with `error`. `purpose` completes "it died while …".
+    pub(crate) fn obituary(mut self, error: &io::Error, purpose: &str, limits: ProcessLimits) -> ProcessError {
         let purpose = purpose.to_owned();
         if error.kind() == io::ErrorKind::TimedOut {
             // It has ended by itself if this fails.
@@ -230,15 +175,6 @@ impl Server {
         };
         let output = if output.is_empty() { output } else { format!(": {output}") };
         ProcessError::Died { how, purpose, output }
-    }
-}
-
-impl Drop for Slot {
-    fn drop(&mut self) {
-        let server = self.server.get_mut().unwrap_or_else(PoisonError::into_inner).take();
-        if self.owner == std::process::id() {
-            drop(server.map(Server::end));
-        }
     }
 }
 

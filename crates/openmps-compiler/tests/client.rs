@@ -5,7 +5,6 @@ use std::os::fd::OwnedFd;
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use openmps_compiler::protocol::{self, Request};
@@ -124,19 +123,57 @@ fn a_crash_of_clang_is_an_error_and_the_next_source_compiles() {
     client.compile_source(FULL, &options()).unwrap();
 }
 
+/// As many requests as processes are allowed are answered at once: each server here waits until two of them are at work.
 #[test]
-fn threads_share_one_server() {
-    let client = Arc::new(Client::new(config(None)));
+fn requests_of_several_threads_are_answered_at_once() {
+    let folder = Folder::new("together");
+    let wait_for_two = "head -c 20 > /dev/null; touch here.$$; until [ $(ls here.* | wc -l) = 2 ]; do sleep 0.01; done";
+    let script = folder.script(&format!("cd {}; {wait_for_two}; exit 3", folder.0.display()));
+    let limits = ProcessLimits { processes: 2, time: Duration::from_secs(60), ..ProcessLimits::default() };
+    let client = Client::new(ClientConfig { limits, ..ClientConfig::new(script) });
+    let ask = || client.compile_source(FULL, &options()).unwrap_err().to_string();
+    let texts = std::thread::scope(|scope| [scope.spawn(ask), scope.spawn(ask)].map(|thread| thread.join().unwrap()));
+    assert!(texts.iter().all(|text| text.contains("ended with status 3")), "{texts:?}");
+}
+
+/// No more processes than are allowed: each server here refuses to be beside another.
+#[test]
+fn no_more_servers_than_allowed_work_at_once() {
+    let folder = Folder::new("alone");
+    let alone = "head -c 20 > /dev/null; mkdir lock || exit 4; sleep 0.1; rmdir lock; exit 3";
+    let script = folder.script(&format!("cd {}; {alone}", folder.0.display()));
+    let limits = ProcessLimits { processes: 1, ..ProcessLimits::default() };
+    let client = Client::new(ClientConfig { limits, ..ClientConfig::new(script) });
+    let ask = || client.compile_source(FULL, &options()).unwrap_err().to_string();
+    let texts: Vec<String> = std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..4).map(|_| scope.spawn(ask)).collect();
+        threads.into_iter().map(|thread| thread.join().unwrap()).collect()
+    });
+    assert!(texts.iter().all(|text| text.contains("ended with status 3")), "{texts:?}");
+}
+
+/// Threads get their own answers, from no more processes than are allowed, and a crash is that of its own request.
+#[test]
+fn a_crash_costs_other_threads_nothing() {
+    let limits = ProcessLimits { processes: 2, ..ProcessLimits::default() };
+    let folder = Folder::new("crash");
+    let client = Client::new(ClientConfig { limits, ..config(Some(folder.0.clone())) });
+    let crashing = format!("constant int value = {}1;\n", "!".repeat(2_000_000));
     std::thread::scope(|scope| {
-        for index in 0..4 {
-            let client = Arc::clone(&client);
+        for index in 0..3 {
+            let client = &client;
             scope.spawn(move || {
-                let source = format!("kernel void k{index}(device int* x) {{ x[0] = {index}; }}");
-                let compiled = client.compile_source(&source, &options()).unwrap();
-                assert_eq!(compiled.kernels[0].name, format!("k{index}"));
+                for round in 0..2 {
+                    let name = format!("k{index}_{round}");
+                    let source = format!("kernel void {name}(device int* x) {{ x[0] = {index}; }}");
+                    let compiled = client.compile_source(&source, &options()).unwrap();
+                    assert_eq!(compiled.kernels[0].name, name);
+                }
             });
         }
+        scope.spawn(|| assert!(client.compile_source(&crashing, &options()).is_err()));
     });
+    assert!((1..=2).contains(&client.process_ids().len()), "{:?}", client.process_ids());
 }
 
 #[test]

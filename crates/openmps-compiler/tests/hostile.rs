@@ -22,7 +22,7 @@ use Expected::{Compiles, Limited, Wrong};
 
 /// `folder` keeps the precompiled headers of one test.
 fn client(folder: &str) -> Client {
-    let limits = ProcessLimits { time: Duration::from_secs(5), memory_bytes: 2 << 30 };
+    let limits = ProcessLimits { time: Duration::from_secs(5), memory_bytes: 2 << 30, ..ProcessLimits::default() };
     let include = Path::new(env!("CARGO_MANIFEST_DIR")).join("../openmps-msl/include");
     // Precompiled headers only: an answer from the cache would prove nothing.
     let cache = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("hostile-{folder}"));

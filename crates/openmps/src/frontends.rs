@@ -53,6 +53,7 @@ mod process {
         ProcessLimits {
             time: settings.compiler_time_limit.unwrap_or(default.time),
             memory_bytes: settings.compiler_memory_limit.unwrap_or(default.memory_bytes.min(share)),
+            ..default
         }
     }
 

@@ -1,7 +1,7 @@
 //! Building a pipeline for every kernel of real libraries: the first half of `./dev conformance`.
 //!
-//! The kernels are spread over worker processes ([`worker`]), because a client of the compiler answers one request at a time
-//! and because a process that holds every kernel of a library would need gigabytes. Each answer is appended to a state file
+//! The kernels are spread over worker processes ([`worker`]), because what kills one is then the
+//! failure of one kernel, and because a process that holds every kernel of a library would need gigabytes. Each answer is appended to a state file
 //! ([`state`]), so that an interrupted run goes on where it stopped; the state of another compiler does not count. A worker that
 //! dies is the failure of the kernel it was asked for, and is replaced. Nothing is read from the cache of compiled code.
 
