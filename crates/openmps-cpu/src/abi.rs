@@ -14,7 +14,7 @@ pub const KERNEL_SYMBOL: &str = "openmps_kernel";
 /// The constant that an object exports.
 pub const INFO_SYMBOL: &str = "openmps_kernel_info";
 /// Changed whenever generated code and runtime would misunderstand each other; part of cache keys.
-pub const ABI_VERSION: u32 = 2;
+pub const ABI_VERSION: u32 = 3;
 
 /// Threads of one SIMD-group.
 pub const SIMD_WIDTH: usize = 32;
@@ -22,7 +22,7 @@ pub const SIMD_WIDTH: usize = 32;
 pub const THREADS_PER_GROUP_MAX: u32 = 1024;
 /// Most threadgroup memory of one threadgroup, static and dynamic together (Metal feature set tables: 32 KiB).
 pub const THREADGROUP_MEMORY_BYTES_MAX: u32 = 32 * 1024;
-/// Most private memory of one thread; a kernel with larger arrays is refused.
+/// Most private memory of one thread, frame included; a kernel with larger arrays is refused.
 pub const PRIVATE_BYTES_MAX: u64 = 1024 * 1024;
 
 /// What generated code knows about the threadgroup it runs.
@@ -45,6 +45,8 @@ pub(crate) struct GroupContext {
     pub(crate) position: [u32; 3],
     /// Size of this threadgroup, smaller at the upper edges.
     pub(crate) size: [u32; 3],
+    /// [`KernelInfo::frame_bytes`] for each step of the threadgroup. 128-byte aligned.
+    pub(crate) frames: *mut u8,
 }
 
 /// Byte offsets in [`GroupContext`], for the code generator.
@@ -57,6 +59,7 @@ pub(crate) mod offset {
     pub(crate) const DISPATCH_SIZE: u64 = 40;
     pub(crate) const POSITION: u64 = 52;
     pub(crate) const SIZE: u64 = 64;
+    pub(crate) const FRAMES: u64 = 80;
 }
 
 /// How an object wants to be run.
@@ -88,10 +91,14 @@ pub(crate) struct KernelInfo {
     pub(crate) used_arguments: [u32; 4],
     /// Bit i set: parameter i is compared with another address, which may be null.
     pub(crate) compared_arguments: [u32; 4],
+    /// Bytes that a step keeps while it waits at a barrier.
+    pub(crate) frame_bytes: u32,
+    /// Threads of a step: 1, or 32 where SIMD-groups are vectors.
+    pub(crate) step_threads: u32,
 }
 
 /// Words of [`KernelInfo`] in memory order.
-pub(crate) const INFO_WORDS: usize = 14;
+pub(crate) const INFO_WORDS: usize = 16;
 
 impl KernelInfo {
     /// The words as the object stores them.
@@ -101,15 +108,27 @@ impl KernelInfo {
         let [a, b, c, d] = self.used_arguments;
         let [e, f, g, h] = self.compared_arguments;
         let memory = self.threadgroup_memory_bytes;
-        [self.version, self.mode, self.flat, memory, self.private_bytes, self.cost, a, b, c, d, e, f, g, h]
+        let (frame, step) = (self.frame_bytes, self.step_threads);
+        [self.version, self.mode, self.flat, memory, self.private_bytes, self.cost, a, b, c, d, e, f, g, h, frame, step]
     }
 
     /// Reads words that an object stored.
     #[must_use]
     pub(crate) fn from_words(words: [u32; INFO_WORDS]) -> Self {
-        let [version, mode, flat, threadgroup_memory_bytes, private_bytes, cost, a, b, c, d, e, f, g, h] = words;
-        let (used_arguments, compared_arguments) = ([a, b, c, d], [e, f, g, h]);
-        Self { version, mode, flat, threadgroup_memory_bytes, private_bytes, cost, used_arguments, compared_arguments }
+        let [version, mode, flat, threadgroup_memory_bytes, private_bytes, cost, words @ ..] = words;
+        let [a, b, c, d, e, f, g, h, frame_bytes, step_threads] = words;
+        Self {
+            version,
+            mode,
+            flat,
+            threadgroup_memory_bytes,
+            private_bytes,
+            cost,
+            used_arguments: [a, b, c, d],
+            compared_arguments: [e, f, g, h],
+            frame_bytes,
+            step_threads,
+        }
     }
 
     /// Whether parameter `position` is used.
@@ -150,6 +169,7 @@ mod tests {
             (offset::DISPATCH_SIZE, offset_of!(GroupContext, dispatch_size)),
             (offset::POSITION, offset_of!(GroupContext, position)),
             (offset::SIZE, offset_of!(GroupContext, size)),
+            (offset::FRAMES, offset_of!(GroupContext, frames)),
         ];
         for (constant, actual) in stated {
             assert_eq!(constant, actual as u64);
@@ -159,7 +179,7 @@ mod tests {
 
     #[test]
     fn info_survives_its_words() {
-        let info = KernelInfo::from_words([1, 1, 0, 64, 128, 7, 0b101, 0, 0, 0, 0b100, 0, 0, 0]);
+        let info = KernelInfo::from_words([1, 1, 0, 64, 128, 7, 0b101, 0, 0, 0, 0b100, 0, 0, 0, 48, 1]);
         assert_eq!(KernelInfo::from_words(info.to_words()), info);
         assert!(info.uses_argument(0) && !info.uses_argument(1) && info.uses_argument(2));
         assert!(info.uses_argument(500), "what the mask cannot say counts as used");

@@ -1,11 +1,10 @@
 //! A loaded kernel and its dispatch over threadgroups.
 
-use std::cell::RefCell;
 use std::sync::Arc;
 
 use openmps_engine::{Bindings, CompiledKernel, Completion, DispatchError, Grid, KernelProperties, KernelSignature};
 
-use crate::abi::{GroupContext, PRIVATE_BYTES_MAX, SIMD_WIDTH, THREADGROUP_MEMORY_BYTES_MAX, THREADS_PER_GROUP_MAX};
+use crate::abi::{GroupContext, PRIVATE_BYTES_MAX, SIMD_WIDTH, THREADS_PER_GROUP_MAX};
 use crate::bind::{BoundArguments, bind};
 use crate::group::{self, FiberKernel};
 use crate::jit::call::Entry;
@@ -13,6 +12,7 @@ use crate::jit::load::{LoadError, load};
 use crate::jit::symbols;
 use crate::pool;
 use crate::runtime::{FlushDenormals, take_trap};
+use crate::scratch;
 
 /// Chunks for each thread of the pool: more balance the load better, fewer cost less.
 const CHUNKS_PER_THREAD: u64 = 8;
@@ -21,6 +21,9 @@ const CHUNKS_PER_THREAD: u64 = 8;
 const INLINE_INSTRUCTIONS_MAX: u64 = 8 * 1024;
 /// Threads of a made-up threadgroup of a kernel that cannot observe threadgroups.
 const FLAT_THREADS: u32 = 4096;
+
+/// What a step can be: a thread, a SIMD-group.
+const STEP_THREADS: [u32; 2] = [1, 32];
 
 /// A kernel in memory.
 pub(crate) struct CpuKernel {
@@ -35,8 +38,13 @@ impl CpuKernel {
     /// See [`LoadError`].
     pub(crate) fn new(signature: KernelSignature, object: &[u8]) -> Result<Self, LoadError> {
         let entry = Entry::new(load(object, symbols::resolve)?)?;
-        if u64::from(entry.info().private_bytes) > PRIVATE_BYTES_MAX {
-            let reason = format!("{} bytes of private memory for each thread", entry.info().private_bytes);
+        let info = entry.info();
+        if !STEP_THREADS.contains(&info.step_threads) {
+            return Err(LoadError::Malformed(format!("steps of {} threads", info.step_threads)));
+        }
+        let frame_bytes = u64::from(info.frame_bytes).div_ceil(u64::from(info.step_threads));
+        if u64::from(info.private_bytes) > PRIVATE_BYTES_MAX || frame_bytes > PRIVATE_BYTES_MAX {
+            let reason = format!("{} and {frame_bytes} bytes of private memory for each thread", info.private_bytes);
             return Err(LoadError::Malformed(reason));
         }
         Ok(Self { signature, entry })
@@ -103,7 +111,8 @@ impl Dispatch<'_> {
     /// Runs the threadgroups with linear numbers `first..end` on the calling thread.
     fn run_groups(&self, first: u64, end: u64) -> Result<(), String> {
         let _flush = FlushDenormals::enter();
-        let result: Result<(), String> = with_threadgroup_memory(self.bound.threadgroup_memory_bytes, |memory| {
+        let sizes = [self.bound.threadgroup_memory_bytes, self.frames_bytes()];
+        let result: Result<(), String> = scratch::with_blocks(sizes, |[memory, frames]| {
             let groups = self.grid.groups();
             let mut context = GroupContext {
                 arguments: self.bound.words.as_ptr(),
@@ -113,6 +122,7 @@ impl Dispatch<'_> {
                 dispatch_size: self.grid.group,
                 position: position_of(first, groups),
                 size: [0; 3],
+                frames,
             };
             for _ in first..end {
                 context.size = self.grid.group_size_at(context.position);
@@ -124,6 +134,13 @@ impl Dispatch<'_> {
         let trap = take_trap();
         result?;
         trap.map_or(Ok(()), |reason| Err(reason.to_owned()))
+    }
+
+    /// Bytes of the frames of all steps of a threadgroup; a step's threads are of one row, or go on in the next.
+    fn frames_bytes(&self) -> usize {
+        let info = self.kernel.entry.info();
+        let [x, y, z] = self.grid.group.map(|size| size as usize);
+        x.div_ceil(info.step_threads as usize) * y * z * info.frame_bytes as usize
     }
 
     fn run_group(&self, context: &GroupContext) -> Result<(), String> {
@@ -159,29 +176,6 @@ fn advance(position: &mut [u32; 3], groups: [u32; 3]) {
         }
         position[axis] = 0;
     }
-}
-
-/// One worker's threadgroup memory, aligned for every MSL type.
-#[repr(align(128))]
-#[derive(Clone, Copy)]
-struct MemoryLine {
-    _bytes: [u8; 128],
-}
-
-thread_local! {
-    static THREADGROUP_MEMORY: RefCell<Vec<MemoryLine>> = const { RefCell::new(Vec::new()) };
-}
-
-/// Calls `run` with this worker's block of at least `size_bytes`; its contents are undefined, as Metal's are.
-fn with_threadgroup_memory<R>(size_bytes: usize, run: impl FnOnce(*mut u8) -> R) -> R {
-    debug_assert!(size_bytes <= THREADGROUP_MEMORY_BYTES_MAX as usize, "checked by bind");
-    THREADGROUP_MEMORY.with_borrow_mut(|lines| {
-        let needed = size_bytes.div_ceil(size_of::<MemoryLine>());
-        if lines.len() < needed {
-            lines.resize(needed, MemoryLine { _bytes: [0; 128] });
-        }
-        run(lines.as_mut_ptr().cast())
-    })
 }
 
 impl CompiledKernel for CpuKernel {

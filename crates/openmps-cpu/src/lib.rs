@@ -1,9 +1,9 @@
 //! The CPU engine: AIR kernels as machine code on the host's cores.
 //!
 //! With the feature `codegen`, [`LlvmCodeGenerator`] lowers AIR and emits an object; without it the crate only loads and runs
-//! objects that another process made. [`CpuEngine`] implements the engine contract over either. A kernel without barriers and
-//! lane operations is one function over a threadgroup's threads; others run each thread as a fiber. This is the scalar engine:
-//! correct first, and later the reference for the vectorizing one.
+//! objects that another process made. [`CpuEngine`] implements the engine contract over either. A kernel without lane
+//! operations is one function over a threadgroup's threads, split at its barriers (`split`); others run each thread as a
+//! fiber. This is the scalar engine: correct first, and later the reference for the vectorizing one.
 //!
 //! Unsafe code lives in `jit` (mappings, the jump into generated code), `fiber` and `group` (stacks), `runtime` and `lanes`
 //! (functions that generated code calls), `tensor` (tensors at addresses that kernels give), `texture` (texels), `pool` (shared
@@ -26,6 +26,9 @@ mod lower;
 mod pipeline;
 mod pool;
 mod runtime;
+mod scratch;
+#[cfg(feature = "codegen")]
+mod split;
 mod target;
 mod tensor;
 mod texture;
@@ -33,6 +36,6 @@ mod texture;
 pub use engine::{CodeGenerator, CpuEngine};
 pub use jit::load::LoadError;
 #[cfg(feature = "codegen")]
-pub use pipeline::LlvmCodeGenerator;
+pub use pipeline::{FiberCodeGenerator, LlvmCodeGenerator};
 pub use pool::{limit_threads, thread_count};
 pub use target::target_id;

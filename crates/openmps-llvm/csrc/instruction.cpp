@@ -1,4 +1,4 @@
-// What LLVM-C lacks about instructions: it can only add fast-math flags.
+// What LLVM-C lacks about instructions: it can only add fast-math flags, and neither moves them nor cuts blocks.
 
 #include <llvm-c/Core.h>
 #include <llvm/IR/Instructions.h>
@@ -16,4 +16,15 @@ extern "C" void openmps_llvm_keep_fast_math(LLVMValueRef value, unsigned kept) {
   flags.setAllowContract(flags.allowContract() && (kept & LLVMFastMathAllowContract));
   flags.setApproxFunc(flags.approxFunc() && (kept & LLVMFastMathApproxFunc));
   instruction->copyFastMathFlags(flags);
+}
+
+/// Cuts the block of an instruction before it: what follows moves to a new block, to which the old one goes.
+extern "C" LLVMBasicBlockRef openmps_llvm_split_before(LLVMValueRef value, const char *name) {
+  auto *instruction = llvm::unwrap<llvm::Instruction>(value);
+  return llvm::wrap(instruction->getParent()->splitBasicBlock(instruction->getIterator(), name));
+}
+
+/// Moves an instruction before another of the same function.
+extern "C" void openmps_llvm_move_before(LLVMValueRef value, LLVMValueRef place) {
+  llvm::unwrap<llvm::Instruction>(value)->moveBefore(llvm::unwrap<llvm::Instruction>(place)->getIterator());
 }

@@ -19,6 +19,8 @@ use crate::value::Value;
 unsafe extern "C" {
     /// `csrc/function.cpp`.
     fn openmps_llvm_clone_function(function: *mut LLVMValue) -> *mut LLVMValue;
+    /// `csrc/function.cpp`.
+    fn openmps_llvm_move_blocks(to: *mut LLVMValue, from: *mut LLVMValue);
 }
 
 handle! {
@@ -165,6 +167,17 @@ impl<'m> Function<'m> {
         copy.set_linkage(Linkage::Internal);
         copy.as_value().set_name(name);
         copy
+    }
+
+    /// Moves all blocks of `from` behind its own. Handles to them stay good; parameters of `from` that they use have to be
+    /// replaced by the caller.
+    ///
+    /// # Panics
+    /// When the functions are the same.
+    pub fn take_blocks(self, from: Self) {
+        assert_ne!(self, from, "a function cannot take its own blocks");
+        // SAFETY: both are live by the invariant of `Function`, and of one module's context.
+        unsafe { openmps_llvm_move_blocks(self.raw(), from.raw()) }
     }
 
     /// Adds an empty block at the end.

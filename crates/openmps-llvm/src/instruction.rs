@@ -1,6 +1,5 @@
 //! Instructions: reading them, and the parts that can change after they are built.
 
-use llvm_sys::LLVMValue;
 use llvm_sys::core::{
     LLVMAddCase, LLVMAddIncoming, LLVMCanValueUseFastMathFlags, LLVMCountIncoming, LLVMGetAlignment,
     LLVMGetAllocatedType, LLVMGetArgOperand, LLVMGetAtomicRMWBinOp, LLVMGetCalledFunctionType, LLVMGetCalledValue,
@@ -13,11 +12,13 @@ use llvm_sys::core::{
     LLVMIsConditional, LLVMIsInBounds, LLVMSetAlignment, LLVMSetFastMathFlags, LLVMSetInstructionCallConv,
     LLVMSetOperand, LLVMSetOrdering, LLVMSetSuccessor, LLVMSetVolatile,
 };
+use llvm_sys::{LLVMBasicBlock, LLVMValue};
 
 use crate::block::Block;
 use crate::function::Function;
 use crate::handle::handle;
 use crate::opcode::{AtomicOp, FastMath, FloatPredicate, IntPredicate, Opcode, Ordering, PlainOp};
+use crate::string::c_text;
 use crate::ty::Type;
 use crate::value::Value;
 
@@ -435,7 +436,35 @@ impl<'m> Instruction<'m> {
     }
 }
 
+impl<'m> Instruction<'m> {
+    /// Cuts its block before it: it and what follows move to a new block, to which the old one goes. Phis of the blocks
+    /// behind name the new block.
+    ///
+    /// # Panics
+    /// When it was erased, or is a phi.
+    pub fn split_block(self, name: &str) -> Block<'m> {
+        assert!(self.block().is_some() && !self.is(PlainOp::Phi), "a block cannot be cut before {self}");
+        let name = c_text(name);
+        // SAFETY: live by the invariant of `Instruction`, and in a block; the name is copied.
+        Block::wrap(unsafe { openmps_llvm_split_before(self.raw(), name.as_ptr()) })
+    }
+
+    /// Moves it before `place`, of the same function.
+    ///
+    /// # Panics
+    /// When one of them was erased.
+    pub fn move_before(self, place: Self) {
+        assert!(self.block().is_some() && place.block().is_some(), "{self} or {place} was erased");
+        // SAFETY: both are live by the invariant of `Instruction`, and in blocks.
+        unsafe { openmps_llvm_move_before(self.raw(), place.raw()) }
+    }
+}
+
 unsafe extern "C" {
+    /// In `csrc/instruction.cpp`.
+    fn openmps_llvm_split_before(instruction: *mut LLVMValue, name: *const std::ffi::c_char) -> *mut LLVMBasicBlock;
+    /// In `csrc/instruction.cpp`.
+    fn openmps_llvm_move_before(instruction: *mut LLVMValue, place: *mut LLVMValue);
     /// Removes all flags but `kept`; LLVM-C's setter only adds some. In `csrc/instruction.cpp`.
     fn openmps_llvm_keep_fast_math(instruction: *mut LLVMValue, kept: u32);
 }

@@ -13,6 +13,7 @@ fn context(arguments: &[u64], size: u32) -> GroupContext {
         dispatch_size: [size, 1, 1],
         position: [0; 3],
         size: [size, 1, 1],
+        frames: std::ptr::null_mut(),
     }
 }
 

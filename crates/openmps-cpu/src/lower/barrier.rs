@@ -5,16 +5,22 @@ use super::simd::{LaneCall, lane_call};
 use super::text::Body;
 use super::{Declaration, Lowered};
 use crate::lanes::{Element, LaneOperation};
+use crate::split::MARKER;
 
-/// Whether threads wait in this function.
-pub(super) fn is_barrier(declaration: &Declaration) -> bool {
-    matches!(declaration.parts(), ("wg" | "simdgroup", parts) if parts == ["barrier"])
+/// Whether the threadgroup's threads wait in this function.
+pub(super) fn is_threadgroup_barrier(declaration: &Declaration) -> bool {
+    matches!(declaration.parts(), ("wg", parts) if parts == ["barrier"])
+}
+
+/// Whether the lanes of a SIMD-group wait in this function.
+pub(super) fn is_simdgroup_barrier(declaration: &Declaration) -> bool {
+    matches!(declaration.parts(), ("simdgroup", parts) if parts == ["barrier"])
 }
 
 pub(super) fn lower(declaration: &Declaration, body: &mut Body) -> Option<Lowered> {
     match declaration.parts() {
         ("wg", parts) if parts == ["barrier"] => {
-            body.line("call void @openmps_barrier() convergent");
+            body.line(format_args!("call void @{MARKER}() convergent"));
             Some(Lowered::Void)
         }
         // A rendezvous like any lane operation, so that it takes its turn in program order among them.

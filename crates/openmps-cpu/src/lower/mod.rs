@@ -50,8 +50,19 @@ enum Lowered {
 pub(crate) struct Definitions {
     /// LLVM IR text.
     pub(crate) text: String,
-    /// Whether threads wait for each other.
-    pub(crate) needs_fibers: bool,
+    /// How the kernel's threads depend on each other.
+    pub(crate) meeting: Meeting,
+}
+
+/// How threads depend on each other, in rising order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Meeting {
+    /// Not at all.
+    Never,
+    /// They wait at barriers of the threadgroup, or ask for their lane.
+    AtBarriers,
+    /// They exchange values, or wait for some of them only.
+    InGroups,
 }
 
 /// The runtime's functions, as IR declares them.
@@ -112,7 +123,7 @@ impl Declaration {
 pub(crate) fn definitions(kernel: &str, functions: &[Function<'_>]) -> Result<Definitions, EngineError> {
     let mut text = format!("{RUNTIME}{}", tensor::RUNTIME);
     let fragments = Fragments::of_kernel(kernel);
-    let mut needs_fibers = false;
+    let mut meeting = Meeting::Never;
     for function in functions {
         let unsupported = || {
             let (name, ty) = (function.name(), function.value_type());
@@ -127,14 +138,24 @@ pub(crate) fn definitions(kernel: &str, functions: &[Function<'_>]) -> Result<De
         if result != declaration.result.as_ref() {
             return Err(unsupported());
         }
-        needs_fibers |= simd::is_lane_operation(&declaration)
-            || barrier::is_barrier(&declaration)
-            || copy::is_copy(&declaration)
-            || execution::asks_for_lane(&declaration)
-            || tensor::needs_threads(&declaration);
+        meeting = meeting.max(meeting_in(&declaration));
         text.push_str(&declaration.definition(body, &lowered));
     }
-    Ok(Definitions { text, needs_fibers })
+    Ok(Definitions { text, meeting })
+}
+
+fn meeting_in(declaration: &Declaration) -> Meeting {
+    if simd::is_lane_operation(declaration)
+        || barrier::is_simdgroup_barrier(declaration)
+        || copy::is_copy(declaration)
+        || tensor::needs_threads(declaration)
+    {
+        Meeting::InGroups
+    } else if barrier::is_threadgroup_barrier(declaration) || execution::asks_for_lane(declaration) {
+        Meeting::AtBarriers
+    } else {
+        Meeting::Never
+    }
 }
 
 /// The body by the first family that knows the name; each starts with an empty one.

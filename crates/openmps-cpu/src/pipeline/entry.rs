@@ -1,4 +1,4 @@
-//! The exported function around a kernel, as LLVM IR text: reads the context, computes the built-ins, calls the kernel for one
+//! The function around a kernel, as LLVM IR text: reads the context, computes the built-ins, calls the kernel for one
 //! thread or in a loop over the threadgroup.
 
 use std::fmt::Write as _;
@@ -6,10 +6,40 @@ use std::fmt::Write as _;
 use openmps_engine::{ArgumentKind, Builtin, EngineError, KernelSignature, Scalar};
 use openmps_llvm::Function;
 
-use crate::abi::{KERNEL_SYMBOL, Mode, offset};
+use crate::abi::{KERNEL_SYMBOL, offset};
 use crate::lower::text::Ty;
+use crate::split::STEP;
 
-/// The exported function.
+/// The shape of the function.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Form {
+    /// The exported function: all threads of a threadgroup, one after another.
+    Loop,
+    /// The exported function: one thread, which runs as a fiber.
+    Fiber,
+    /// One thread of a kernel that is split at its barriers.
+    Step,
+}
+
+impl Form {
+    /// The function's name.
+    pub(super) fn symbol(self) -> &'static str {
+        match self {
+            Self::Loop | Self::Fiber => KERNEL_SYMBOL,
+            Self::Step => STEP,
+        }
+    }
+
+    fn parameters(self) -> &'static str {
+        match self {
+            Self::Loop => "ptr %context",
+            Self::Fiber => "ptr %context, i32 %thread",
+            Self::Step => "ptr %context, i32 %thread, i32 %local.x, i32 %local.y, i32 %local.z",
+        }
+    }
+}
+
+/// The function and what its text tells.
 pub(super) struct Entry {
     pub(super) text: String,
     /// Whether the kernel uses no argument that tells threadgroups apart.
@@ -19,11 +49,11 @@ pub(super) struct Entry {
 /// Floats that are subnormal count as zero: what the runtime sets the CPU to while kernels run.
 const ATTRIBUTES: &str = "nounwind \"denormal-fp-math-f32\"=\"preserve-sign,preserve-sign\"";
 
-/// Writes the exported function of `kernel`.
+/// Writes the function around `kernel`.
 ///
 /// # Errors
 /// A parameter whose LLVM type does not fit the signature.
-pub(super) fn text(kernel: Function<'_>, signature: &KernelSignature, mode: Mode) -> Result<Entry, EngineError> {
+pub(super) fn text(kernel: Function<'_>, signature: &KernelSignature, form: Form) -> Result<Entry, EngineError> {
     let mismatch = |position: usize| {
         let name = &signature.arguments[position].name;
         EngineError::Internal(format!("kernel '{}': argument '{name}' has an unexpected type", signature.name))
@@ -38,16 +68,20 @@ pub(super) fn text(kernel: Function<'_>, signature: &KernelSignature, mode: Mode
         flat &= parameter.is_unused() || is_flat(kind);
     }
     let mut text = declaration(&kernel.name(), &types);
-    let parameters = if mode == Mode::Loop { "ptr %context" } else { "ptr %context, i32 %thread" };
-    let _ = write!(text, "define void @{KERNEL_SYMBOL}({parameters}) {ATTRIBUTES} {{\nentry:\n{}", context_loads());
+    let (symbol, parameters) = (form.symbol(), form.parameters());
+    let _ = write!(text, "define void @{symbol}({parameters}) {ATTRIBUTES} {{\nentry:\n{}", context_loads());
     let _ = write!(text, "{}", argument_loads(signature, &types));
-    let call = format!("{}{}", built_ins(), call(&kernel.name(), signature, &types));
-    match mode {
-        Mode::Loop => text.push_str(&thread_loop(&call)),
-        Mode::Fiber => {
-            let _ = write!(text, "{ONE_THREAD}{call}  ret void\n}}\n");
+    let call = format!("{BUILT_INS}{}", call(&kernel.name(), signature, &types));
+    match form {
+        Form::Loop => text.push_str(&thread_loop(&format!("{LINEAR_INDEX}{call}"))),
+        Form::Fiber => {
+            let _ = write!(text, "{LOCAL_POSITION}{GRID_POSITION}{LINEAR_INDEX}{call}  ret void\n}}\n");
+        }
+        Form::Step => {
+            let _ = write!(text, "{GRID_POSITION}  %index = add i32 %thread, 0\n{call}  ret void\n}}\n");
         }
     }
+    text.push_str("!0 = !{}\n");
     Ok(Entry { text, flat })
 }
 
@@ -122,17 +156,20 @@ const CONTEXT_TRIPLES: [(&str, u64); 5] = [
 ];
 const AXES: [&str; 3] = ["x", "y", "z"];
 
+/// Loads from the context and of its argument words give the same whenever a thread goes on behind a barrier.
+const INVARIANT: &str = ", !invariant.load !0";
+
 fn context_loads() -> String {
     let mut text = String::new();
     let _ = writeln!(text, "  %arguments.at = getelementptr i8, ptr %context, i64 {}", offset::ARGUMENTS);
-    let _ = writeln!(text, "  %arguments = load ptr, ptr %arguments.at");
+    let _ = writeln!(text, "  %arguments = load ptr, ptr %arguments.at{INVARIANT}");
     let _ = writeln!(text, "  %threadgroup.at = getelementptr i8, ptr %context, i64 {}", offset::THREADGROUP_MEMORY);
-    let _ = writeln!(text, "  %threadgroup = load ptr addrspace(3), ptr %threadgroup.at");
+    let _ = writeln!(text, "  %threadgroup = load ptr addrspace(3), ptr %threadgroup.at{INVARIANT}");
     for (name, start) in CONTEXT_TRIPLES {
         for (number, axis) in (0..).zip(AXES) {
             let at = start + 4 * number;
             let _ = writeln!(text, "  %{name}.{axis}.at = getelementptr i8, ptr %context, i64 {at}");
-            let _ = writeln!(text, "  %{name}.{axis} = load i32, ptr %{name}.{axis}.at");
+            let _ = writeln!(text, "  %{name}.{axis} = load i32, ptr %{name}.{axis}.at{INVARIANT}");
         }
     }
     for axis in AXES {
@@ -152,12 +189,12 @@ fn argument_loads(signature: &KernelSignature, types: &[Ty]) -> String {
             | ArgumentKind::VisibleFunctionTable { .. } => writeln!(
                 text,
                 "  %a{position}.at = getelementptr i64, ptr %arguments, i64 {position}\n  \
-                 %a{position} = load {ty}, ptr %a{position}.at"
+                 %a{position} = load {ty}, ptr %a{position}.at{INVARIANT}"
             ),
             ArgumentKind::ThreadgroupMemory { .. } => writeln!(
                 text,
                 "  %a{position}.at = getelementptr i64, ptr %arguments, i64 {position}\n  \
-                 %a{position}.offset = load i64, ptr %a{position}.at\n  \
+                 %a{position}.offset = load i64, ptr %a{position}.at{INVARIANT}\n  \
                  %a{position} = getelementptr i8, ptr addrspace(3) %threadgroup, i64 %a{position}.offset"
             ),
             ArgumentKind::Builtin { .. } => Ok(()),
@@ -167,11 +204,13 @@ fn argument_loads(signature: &KernelSignature, types: &[Ty]) -> String {
 }
 
 /// The thread's position from its linear index in the threadgroup.
-const ONE_THREAD: &str = "  %local.x = urem i32 %thread, %size.x
+const LOCAL_POSITION: &str = "  %local.x = urem i32 %thread, %size.x
   %row = udiv i32 %thread, %size.x
   %local.y = urem i32 %row, %size.y
   %local.z = udiv i32 %row, %size.y
-  %at.x = add nuw i32 %start.x, %local.x
+";
+/// The thread's position in the grid from the one in the threadgroup.
+const GRID_POSITION: &str = "  %at.x = add nuw i32 %start.x, %local.x
   %at.y = add nuw i32 %start.y, %local.y
   %at.z = add nuw i32 %start.z, %local.z
 ";
@@ -218,14 +257,15 @@ done:
     text
 }
 
-/// Values that built-ins are made of, from the position and the context. SIMD-groups and quads are 32 and 4 threads in the order
-/// of the linear index, which the size of the current threadgroup defines.
-fn built_ins() -> &'static str {
-    "  %local.yz = mul i32 %local.z, %size.y
+/// The linear index from the position in the threadgroup.
+const LINEAR_INDEX: &str = "  %local.yz = mul i32 %local.z, %size.y
   %local.rows = add i32 %local.yz, %local.y
   %local.before = mul i32 %local.rows, %size.x
   %index = add i32 %local.before, %local.x
-  %lane = and i32 %index, 31
+";
+/// Values that built-ins are made of, from the position and the context. SIMD-groups and quads are 32 and 4 threads in the order
+/// of the linear index, which the size of the current threadgroup defines.
+const BUILT_INS: &str = "  %lane = and i32 %index, 31
   %quad.lane = and i32 %index, 3
   %simdgroup = lshr i32 %index, 5
   %quad = lshr i32 %index, 2
@@ -241,8 +281,7 @@ fn built_ins() -> &'static str {
   %dispatch.simdgroups = lshr i32 %dispatch.31, 5
   %dispatch.3 = add i32 %dispatch.xyz, 3
   %dispatch.quads = lshr i32 %dispatch.3, 2
-"
-}
+";
 
 /// The i32 values of a built-in, x first; scalars have one.
 fn components(builtin: Builtin) -> [&'static str; 3] {

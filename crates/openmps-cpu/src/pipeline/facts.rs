@@ -4,8 +4,9 @@ use openmps_engine::{EngineError, KernelSignature};
 use openmps_llvm::opcode::PlainOp;
 use openmps_llvm::{Function, Module, TargetMachine, Value};
 
+use super::entry::Form;
 use super::link_text;
-use crate::abi::{ABI_VERSION, INFO_SYMBOL, INFO_WORDS, KERNEL_SYMBOL, KernelInfo, Mode, PRIVATE_BYTES_MAX};
+use crate::abi::{ABI_VERSION, INFO_SYMBOL, INFO_WORDS, KernelInfo, Mode, PRIVATE_BYTES_MAX};
 use crate::lower::order::weak_topological_order;
 
 /// How many times a loop is taken to run, for the estimate of work.
@@ -19,11 +20,11 @@ const RECURSION_BYTES: u64 = 64 * 1024;
 /// A stack array whose size is not known.
 pub(super) fn before_optimizing(
     module: &Module<'_>,
-    mode: Mode,
+    form: Form,
     flat: bool,
     threadgroup_memory_bytes: u32,
 ) -> Result<KernelInfo, EngineError> {
-    let function = module.function(KERNEL_SYMBOL).expect("the entry was linked");
+    let function = module.function(form.symbol()).expect("the entry was linked");
     let mut cost = 0_u32;
     let (mut used_arguments, mut compared_arguments) = ([0_u32; 4], [0_u32; 4]);
     for instruction in function.instructions() {
@@ -42,18 +43,23 @@ pub(super) fn before_optimizing(
     let blocks = function.blocks();
     let place = |name: &str| blocks.iter().position(|block| block.name() == name);
     let own_loops = ["x.loop", "y.loop", "z.loop"].iter().filter(|name| place(name).is_some()).count();
-    if loop_count(module) > own_loops {
+    if loop_count(function) > own_loops {
         cost = cost.saturating_mul(LOOP_TURNS);
     }
     Ok(KernelInfo {
         version: ABI_VERSION,
-        mode: mode as u32,
+        mode: match form {
+            Form::Loop | Form::Step => Mode::Loop as u32,
+            Form::Fiber => Mode::Fiber as u32,
+        },
         flat: u32::from(flat),
         threadgroup_memory_bytes,
         private_bytes: 0,
         cost,
         used_arguments,
         compared_arguments,
+        frame_bytes: 0,
+        step_threads: 1,
     })
 }
 
@@ -67,8 +73,7 @@ fn argument_number(name: &str) -> Option<usize> {
 }
 
 /// Edges that go back in program order.
-fn loop_count(module: &Module<'_>) -> usize {
-    let function = module.function(KERNEL_SYMBOL).expect("the entry was linked");
+fn loop_count(function: Function<'_>) -> usize {
     let blocks = function.blocks();
     let number = |block| blocks.iter().position(|other| *other == block).unwrap_or(0);
     let successors: Vec<Vec<usize>> =
@@ -91,14 +96,15 @@ pub(super) fn store(
     mut info: KernelInfo,
     signature: &KernelSignature,
 ) -> Result<(), EngineError> {
-    info.private_bytes = private_bytes(module, signature)?;
+    info.private_bytes = private_bytes(module, info.frame_bytes / info.step_threads, signature)?;
     let words: Vec<String> = info.to_words().iter().map(|word| format!("i32 {word}")).collect();
     let text = format!("@{INFO_SYMBOL} = constant [{INFO_WORDS} x i32] [{}]\n", words.join(", "));
     link_text(module, machine, &text)
 }
 
-/// Bytes of all stack arrays, with room for calls where a function was not inlined.
-fn private_bytes(module: &Module<'_>, signature: &KernelSignature) -> Result<u32, EngineError> {
+/// Bytes of all stack arrays, with room for calls where a function was not inlined. Together with `frame_bytes` of one thread they
+/// have a limit.
+fn private_bytes(module: &Module<'_>, frame_bytes: u32, signature: &KernelSignature) -> Result<u32, EngineError> {
     let unsupported = |reason: String| EngineError::Unsupported(format!("kernel '{}': {reason}", signature.name));
     let definitions: Vec<_> = module.functions().into_iter().filter(|function| !function.is_declaration()).collect();
     let mut bytes = if definitions.len() > 1 { RECURSION_BYTES } else { 0 };
@@ -109,9 +115,9 @@ fn private_bytes(module: &Module<'_>, signature: &KernelSignature) -> Result<u32
         let ty = alloca.allocated_type().expect("an alloca allocates a type");
         bytes = bytes.saturating_add(module.size_bytes(ty).saturating_mul(count).next_multiple_of(16));
     }
-    let limit = PRIVATE_BYTES_MAX;
-    if bytes > limit {
-        return Err(unsupported(format!("{bytes} bytes of private memory for each thread, the limit is {limit}")));
+    let (limit, all) = (PRIVATE_BYTES_MAX, bytes.saturating_add(u64::from(frame_bytes)));
+    if all > limit {
+        return Err(unsupported(format!("{all} bytes of private memory for each thread, the limit is {limit}")));
     }
     Ok(u32::try_from(bytes).expect("at most the limit"))
 }

@@ -11,6 +11,7 @@ use openmps_llvm::{
 };
 
 use super::internal;
+use crate::split::MARKER;
 
 /// What the kernel is called from here on, whatever its host name.
 const KERNEL_NAME: &str = "openmps_air_kernel";
@@ -97,22 +98,40 @@ pub(super) fn hide_all_but(module: &Module<'_>, name: &str) {
 pub(super) fn inline_all_but(module: &Module<'_>, name: &str) {
     let definitions: Vec<Function<'_>> =
         module.functions().into_iter().filter(|function| !function.is_declaration()).collect();
-    let callees: BTreeMap<Function<'_>, Vec<Function<'_>>> = definitions
-        .iter()
-        .map(|&function| (function, function.calls().into_iter().filter_map(Instruction::called_function).collect()))
-        .collect();
+    let callees: BTreeMap<Function<'_>, Vec<Function<'_>>> =
+        definitions.iter().map(|&function| (function, callees(function))).collect();
     for &function in definitions.iter().filter(|function| function.name() != name) {
         let attribute = if reaches_itself(function, &callees) { "noinline" } else { "alwaysinline" };
         function.add_attribute(AttributePlace::Function, attribute, 0);
     }
 }
 
+/// Whether a function that waits at barriers calls itself, so that it is not inlined.
+pub(super) fn waits_in_recursion(module: &Module<'_>) -> bool {
+    let definitions = module.functions().into_iter().filter(|function| !function.is_declaration());
+    let callees: BTreeMap<Function<'_>, Vec<Function<'_>>> = definitions.map(|it| (it, callees(it))).collect();
+    let waits = |function: &Function<'_>| callees[function].iter().any(|callee| callee.name() == MARKER);
+    let waiting: Vec<Function<'_>> = callees.keys().copied().filter(waits).collect();
+    waiting.into_iter().any(|function| {
+        let is_caller = |caller: &&Function<'_>| reaches(**caller, function, &callees) || **caller == function;
+        callees.keys().filter(is_caller).any(|&caller| reaches_itself(caller, &callees))
+    })
+}
+
+fn callees(function: Function<'_>) -> Vec<Function<'_>> {
+    function.calls().into_iter().filter_map(Instruction::called_function).collect()
+}
+
 fn reaches_itself<'m>(start: Function<'m>, callees: &BTreeMap<Function<'m>, Vec<Function<'m>>>) -> bool {
+    reaches(start, start, callees)
+}
+
+fn reaches<'m>(start: Function<'m>, end: Function<'m>, callees: &BTreeMap<Function<'m>, Vec<Function<'m>>>) -> bool {
     let mut seen = BTreeSet::new();
     let mut open = vec![start];
     while let Some(function) = open.pop() {
         for &callee in callees.get(&function).into_iter().flatten() {
-            if callee == start {
+            if callee == end {
                 return true;
             }
             if seen.insert(callee) {

@@ -4,6 +4,7 @@
 //! what cannot be lowered is an error that names it. The same AIR on the same CPU gives the same bytes.
 
 mod alignment;
+mod barriers;
 mod division;
 mod entry;
 mod facts;
@@ -18,15 +19,24 @@ use openmps_air::intrinsics::TENSOR_PREFIX;
 use openmps_engine::{EngineError, EngineOptions, KernelSignature, VerifiedAir};
 use openmps_llvm::{CodeGenLevel, Context, Function, Module, ObjectCode, PassOptions, TargetMachine};
 
-use crate::abi::{KERNEL_SYMBOL, Mode};
 use crate::engine::CodeGenerator;
 use crate::jit::symbols;
-use crate::lower;
+use crate::lower::{self, Meeting};
+use entry::Form;
 use observe::Observer;
 
 /// Most instructions of a kernel whose loops and straight code are made vectors. Above, looking for vectors takes a third of the time
 /// (PyTorch's `igammac`, 9,000 instructions: 0.5 of 1.4 seconds), and branches leave few of them.
 const VECTORIZED_INSTRUCTIONS_MAX: usize = 3000;
+
+/// How threads that wait at barriers run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Waiting {
+    /// As loops between barriers, where nothing but barriers makes them wait.
+    Split,
+    /// As fibers.
+    Fibers,
+}
 
 /// Generates code in this process, for the CPU that it runs on.
 #[derive(Clone, Copy, Debug, Default)]
@@ -39,7 +49,23 @@ impl CodeGenerator for LlvmCodeGenerator {
         signature: &KernelSignature,
         options: &EngineOptions,
     ) -> Result<Vec<u8>, EngineError> {
-        let object = emit(air, signature, options, TargetMachine::emit_object)?;
+        let object = emit(air, signature, options, Waiting::Split, TargetMachine::emit_object)?;
+        Ok(object.as_bytes().to_vec())
+    }
+}
+
+/// Generates code whose threads are fibers wherever they wait: slower, and a second way to the same results for tests.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct FiberCodeGenerator;
+
+impl CodeGenerator for FiberCodeGenerator {
+    fn generate(
+        &self,
+        air: &VerifiedAir,
+        signature: &KernelSignature,
+        options: &EngineOptions,
+    ) -> Result<Vec<u8>, EngineError> {
+        let object = emit(air, signature, options, Waiting::Fibers, TargetMachine::emit_object)?;
         Ok(object.as_bytes().to_vec())
     }
 }
@@ -55,7 +81,7 @@ impl LlvmCodeGenerator {
         signature: &KernelSignature,
         options: &EngineOptions,
     ) -> Result<String, EngineError> {
-        let text = emit(air, signature, options, TargetMachine::emit_assembly)?;
+        let text = emit(air, signature, options, Waiting::Split, TargetMachine::emit_assembly)?;
         Ok(String::from_utf8_lossy(text.as_bytes()).into_owned())
     }
 }
@@ -67,12 +93,13 @@ fn emit(
     air: &VerifiedAir,
     signature: &KernelSignature,
     options: &EngineOptions,
+    waiting: Waiting,
     emitter: Emit,
 ) -> Result<ObjectCode, EngineError> {
     let machine = TargetMachine::host(CodeGenLevel::Default).map_err(internal)?;
     let context = Context::new();
     let mut module = context.parse_bitcode(air.bitcode()).map_err(internal)?;
-    build(&mut module, &machine, signature, options)?;
+    build(&mut module, &machine, signature, options, waiting)?;
     emitter(&machine, &mut module).map_err(internal)
 }
 
@@ -86,6 +113,7 @@ fn build(
     machine: &TargetMachine,
     signature: &KernelSignature,
     options: &EngineOptions,
+    waiting: Waiting,
 ) -> Result<(), EngineError> {
     let mut observer = Observer::new(options, &signature.name);
     observer.after("load", module)?;
@@ -97,22 +125,38 @@ fn build(
     observer.after("alignment", module)?;
     division::run(module);
     observer.after("division", module)?;
-    let mode = lower_intrinsics(module, machine, signature)?;
+    let meeting = lower_intrinsics(module, machine, signature)?;
     observer.after("lower", module)?;
-    let flat = link_entry(module, machine, &kernel, signature, mode)?;
-    inline_everything(module, machine)?;
+    let form = form(module, meeting, waiting);
+    let flat = link_entry(module, machine, &kernel, signature, form)?;
+    inline_everything(module, machine, form.symbol())?;
     observer.after("inline", module)?;
-    sites::run(module);
-    let threadgroup_bytes = threadgroup::run(module, signature)?;
+    if form == Form::Fiber {
+        sites::run(module);
+    }
+    let threadgroup_bytes = threadgroup::run(module, form, signature)?;
     observer.after("threadgroup", module)?;
     stack::run(module, machine, signature)?;
-    let facts = facts::before_optimizing(module, mode, flat && threadgroup_bytes == 0, threadgroup_bytes)?;
+    let mut facts = facts::before_optimizing(module, form, flat && threadgroup_bytes == 0, threadgroup_bytes)?;
     observer.after("stack", module)?;
     module.verify().map_err(internal)?;
+    if form == Form::Step {
+        facts.frame_bytes = u32::try_from(barriers::run(module, machine)?).unwrap_or(u32::MAX);
+        observer.after("barriers", module)?;
+    }
     optimize(module, machine)?;
     observer.after("optimize", module)?;
     check_calls(module, signature)?;
     facts::store(module, machine, facts, signature)
+}
+
+/// The shape of the function around the kernel.
+fn form(module: &Module<'_>, meeting: Meeting, waiting: Waiting) -> Form {
+    match (meeting, waiting) {
+        (Meeting::Never, _) => Form::Loop,
+        (Meeting::AtBarriers, Waiting::Split) if !isolate::waits_in_recursion(module) => Form::Step,
+        (Meeting::AtBarriers | Meeting::InGroups, _) => Form::Fiber,
+    }
 }
 
 /// Refuses calls of functions that the loader would not find.
@@ -137,7 +181,7 @@ fn lower_intrinsics(
     module: &mut Module<'_>,
     machine: &TargetMachine,
     signature: &KernelSignature,
-) -> Result<Mode, EngineError> {
+) -> Result<Meeting, EngineError> {
     let definitions = {
         let is_air = |name: &str| name.starts_with("air.") || name.starts_with(TENSOR_PREFIX);
         let called: Vec<_> = module
@@ -150,23 +194,23 @@ fn lower_intrinsics(
         lower::definitions(&signature.name, &called)?
     };
     link_text(module, machine, &definitions.text)?;
-    Ok(if definitions.needs_fibers { Mode::Fiber } else { Mode::Loop })
+    Ok(definitions.meeting)
 }
 
-/// Links the exported function; returns whether the kernel cannot observe threadgroups.
+/// Links the function around the kernel; returns whether the kernel cannot observe threadgroups.
 fn link_entry(
     module: &mut Module<'_>,
     machine: &TargetMachine,
     kernel: &str,
     signature: &KernelSignature,
-    mode: Mode,
+    form: Form,
 ) -> Result<bool, EngineError> {
     let entry = {
         let function = module.function(kernel).expect("isolate returned its name");
-        entry::text(function, signature, mode)?
+        entry::text(function, signature, form)?
     };
     link_text(module, machine, &entry.text)?;
-    Ok(entry.flat && mode == Mode::Loop)
+    Ok(entry.flat && form == Form::Loop)
 }
 
 /// Parses `text` and links it into the module.
@@ -177,10 +221,10 @@ fn link_text(module: &mut Module<'_>, machine: &TargetMachine, text: &str) -> Re
     module.link(part).map_err(internal)
 }
 
-/// Makes the exported function the only one, but for functions that call themselves.
-fn inline_everything(module: &mut Module<'_>, machine: &TargetMachine) -> Result<(), EngineError> {
-    isolate::hide_all_but(module, KERNEL_SYMBOL);
-    isolate::inline_all_but(module, KERNEL_SYMBOL);
+/// Makes function `symbol` the only one, but for functions that call themselves.
+fn inline_everything(module: &mut Module<'_>, machine: &TargetMachine, symbol: &str) -> Result<(), EngineError> {
+    isolate::hide_all_but(module, symbol);
+    isolate::inline_all_but(module, symbol);
     module.run_passes("always-inline,globaldce", Some(machine), PassOptions::default()).map_err(internal)
 }
 

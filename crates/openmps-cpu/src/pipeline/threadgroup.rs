@@ -1,17 +1,18 @@
 //! Places static threadgroup variables in the threadgroup's block: each becomes an offset from the block's address.
 //!
-//! Runs after inlining, so that all uses are in the exported function; before any pass that could take such a variable for a
+//! Runs after inlining, so that all uses are in one function; before any pass that could take such a variable for a
 //! thread's own.
 
 use openmps_engine::{EngineError, KernelSignature};
 use openmps_llvm::opcode::PlainOp;
 use openmps_llvm::{Block, Builder, Function, Instruction, Module, Opcode, Value};
 
-use crate::abi::{KERNEL_SYMBOL, THREADGROUP_MEMORY_BYTES_MAX};
+use super::entry::Form;
+use crate::abi::THREADGROUP_MEMORY_BYTES_MAX;
 
 /// AIR's number of the threadgroup address space.
 const THREADGROUP_SPACE: u32 = 3;
-/// The value in the exported function that is the block's address.
+/// The value in that function that is the block's address.
 const BLOCK_NAME: &str = "threadgroup";
 /// Alignment of every variable; threadgroup memory is cast to other vector types freely.
 const ALIGN_BYTES: u64 = 16;
@@ -20,10 +21,10 @@ const ALIGN_BYTES: u64 = 16;
 ///
 /// # Errors
 /// They take more than the limit, or one is used in a way that cannot be rewritten.
-pub(super) fn run(module: &mut Module<'_>, signature: &KernelSignature) -> Result<u32, EngineError> {
+pub(super) fn run(module: &mut Module<'_>, form: Form, signature: &KernelSignature) -> Result<u32, EngineError> {
     let mut names = Vec::new();
     let size_bytes = {
-        let function = module.function(KERNEL_SYMBOL).expect("the entry was linked");
+        let function = module.function(form.symbol()).expect("the entry was linked");
         let block = block_address(function);
         let mut end = 0_u64;
         for global in module.globals().into_iter().filter(|global| global.address_space() == THREADGROUP_SPACE) {
@@ -57,7 +58,7 @@ pub(super) fn run(module: &mut Module<'_>, signature: &KernelSignature) -> Resul
 }
 
 fn block_address(function: Function<'_>) -> Instruction<'_> {
-    let entry = function.entry().expect("the exported function is defined");
+    let entry = function.entry().expect("it is defined");
     let found = entry.instructions().into_iter().find(|instruction| instruction.as_value().name() == BLOCK_NAME);
     found.expect("the entry's text names it")
 }

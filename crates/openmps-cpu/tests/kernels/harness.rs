@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use openmps_cpu::{CpuEngine, LlvmCodeGenerator};
+use openmps_cpu::{CodeGenerator, CpuEngine, FiberCodeGenerator, LlvmCodeGenerator};
 use openmps_engine::{
     AddressSpace, Argument, ArgumentKind, Binding, Bindings, BufferAccess, BufferIndex, Builtin, BuiltinType,
     CompiledKernel, DispatchError, Engine, EngineError, EngineOptions, Grid, KernelSignature, Scalar, VerifiedAir,
@@ -51,7 +51,21 @@ pub(crate) fn air(text: &str) -> VerifiedAir {
 
 /// Compiles kernel `k` of `text`.
 pub(crate) fn try_compile(text: &str, kinds: &[ArgumentKind]) -> Result<Arc<dyn CompiledKernel>, EngineError> {
-    let engine = CpuEngine::new(Arc::new(LlvmCodeGenerator));
+    compile_with(Arc::new(LlvmCodeGenerator), text, kinds)
+}
+
+/// Compiles kernel `k` of `text` split at its barriers, and as fibers.
+pub(crate) fn compile_both_ways(text: &str, kinds: &[ArgumentKind]) -> [Arc<dyn CompiledKernel>; 2] {
+    let fibers = compile_with(Arc::new(FiberCodeGenerator), text, kinds);
+    [compile(text, kinds), fibers.unwrap_or_else(|error| panic!("{error}"))]
+}
+
+fn compile_with(
+    generator: Arc<dyn CodeGenerator>,
+    text: &str,
+    kinds: &[ArgumentKind],
+) -> Result<Arc<dyn CompiledKernel>, EngineError> {
+    let engine = CpuEngine::new(generator);
     let options = EngineOptions { dump_dir: std::env::var("OPENMPS_TEST_DUMP_DIR").ok(), verify_each_pass: true };
     engine.compile(&air(text), &signature("k", kinds), &options)
 }

@@ -1,0 +1,249 @@
+//! The exported function around a split one, as LLVM IR text: for each state a loop over the steps of the threadgroup.
+//!
+//! When every state has one follower, all steps go the same way and the loops stand one after another. Else each step's word
+//! in its frame says where it waits: a state's loop passes over the others. The word is [`DONE`], or the state's code (twice its
+//! number) and in bit 0 the parity of the round. A round ends when every live step has run once; so long as all of them wait
+//! at one barrier, the loop that brought them there knows where to go on, and otherwise a search does.
+
+use std::fmt::Write as _;
+
+use super::state::{Followers, code};
+use super::{DONE, STEP, SUBNORMALS, Split};
+use crate::abi::{KERNEL_SYMBOL, SIMD_WIDTH, offset};
+
+/// What a step is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Steps {
+    /// A thread; the function's parameters are context, linear index, position in the threadgroup (three words).
+    Threads,
+    #[cfg_attr(not(test), expect(dead_code, reason = "steps of the vector engine"))]
+    /// A SIMD-group, of 32 threads in the order of the linear index; the function's parameters are context and its number.
+    SimdGroups,
+    #[cfg_attr(not(test), expect(dead_code, reason = "steps of the vector engine"))]
+    /// Up to 32 threads of one row; the function's parameters are context and the segment's number, x first.
+    RowSegments,
+}
+
+/// Writes the exported function over the split function that is in the module.
+pub(crate) fn text(split: &Split, steps: Steps) -> String {
+    let mut driver = Driver { text: String::new(), split, steps };
+    driver.write();
+    driver.text
+}
+
+struct Driver<'a> {
+    text: String,
+    split: &'a Split,
+    steps: Steps,
+}
+
+/// `writeln!` into a `String` cannot fail.
+macro_rules! line {
+    ($driver:expr, $($argument:tt)*) => {{
+        let _ = writeln!($driver.text, $($argument)*);
+    }};
+}
+
+impl Driver<'_> {
+    fn write(&mut self) {
+        let positions = match self.steps {
+            Steps::Threads => "i32, i32, i32, ",
+            Steps::SimdGroups | Steps::RowSegments => "",
+        };
+        line!(self, "declare i32 @{STEP}(ptr, i32, {positions}ptr, i32)");
+        let (key, value) = SUBNORMALS;
+        line!(self, "define void @{KERNEL_SYMBOL}(ptr %context) nounwind \"{key}\"=\"{value}\" {{");
+        self.entry();
+        for (state, followers) in self.split.followers.iter().enumerate() {
+            match self.split.word_offset {
+                None => self.plain_state(state, followers),
+                Some(word) => self.guarded_state(state, word),
+            }
+        }
+        if let Some(word) = self.split.word_offset {
+            self.search(word);
+        }
+        line!(self, "done:\n  ret void\n}}");
+    }
+
+    fn entry(&mut self) {
+        line!(self, "entry:");
+        line!(self, "  %frames.at = getelementptr i8, ptr %context, i64 {}", offset::FRAMES);
+        line!(self, "  %frames = load ptr, ptr %frames.at");
+        for (number, axis) in (0..).zip(["x", "y", "z"]) {
+            line!(self, "  %size.{axis}.at = getelementptr i8, ptr %context, i64 {}", offset::SIZE + 4 * number);
+            line!(self, "  %size.{axis} = load i32, ptr %size.{axis}.at");
+        }
+        line!(self, "  %size.xy = mul nuw i32 %size.x, %size.y");
+        line!(self, "  %threads = mul nuw i32 %size.xy, %size.z");
+        match self.steps {
+            Steps::Threads => line!(self, "  %steps = add i32 %threads, 0"),
+            Steps::SimdGroups => {
+                line!(self, "  %rounded = add nuw i32 %threads, {}", SIMD_WIDTH - 1);
+                line!(self, "  %steps = lshr i32 %rounded, {}", SIMD_WIDTH.trailing_zeros());
+            }
+            Steps::RowSegments => {
+                line!(self, "  %rounded = add nuw i32 %size.x, {}", SIMD_WIDTH - 1);
+                line!(self, "  %segments = lshr i32 %rounded, {}", SIMD_WIDTH.trailing_zeros());
+                line!(self, "  %segments.y = mul nuw i32 %segments, %size.y");
+                line!(self, "  %steps = mul nuw i32 %segments.y, %size.z");
+            }
+        }
+        line!(self, "  br label %state.0");
+    }
+
+    /// The counters of a loop over the steps, as phis of block `loop.<state>` that comes from `state.<state>` and `latch`.
+    fn counters(&mut self, state: usize, latch: &str) {
+        line!(self, "  %step.{state} = phi i32 [ 0, %state.{state} ], [ %step.{state}.next, %{latch} ]");
+        if self.steps == Steps::Threads {
+            for axis in ["x", "y", "z"] {
+                line!(self, "  %{axis}.{state} = phi i32 [ 0, %state.{state} ], [ %{axis}.{state}.next, %{latch} ]");
+            }
+        }
+    }
+
+    /// The address of the step's frame.
+    fn frame(&mut self, state: usize) {
+        let bytes = self.split.frame_bytes;
+        line!(self, "  %step.{state}.long = zext i32 %step.{state} to i64");
+        line!(self, "  %offset.{state} = mul nuw i64 %step.{state}.long, {bytes}");
+        line!(self, "  %frame.{state} = getelementptr inbounds i8, ptr %frames, i64 %offset.{state}");
+    }
+
+    /// Calls the step of the loop's counters in `state`.
+    fn call(&mut self, state: usize) {
+        let positions = match self.steps {
+            Steps::Threads => format!("i32 %x.{state}, i32 %y.{state}, i32 %z.{state}, "),
+            Steps::SimdGroups | Steps::RowSegments => String::new(),
+        };
+        line!(
+            self,
+            "  %code.{state} = call i32 @{STEP}(ptr %context, i32 %step.{state}, {positions}ptr %frame.{state}, i32 {state})"
+        );
+    }
+
+    /// Counts, and goes to `loop.<state>` while there are steps, else to `next`.
+    fn count(&mut self, state: usize, next: &str) {
+        line!(self, "  %step.{state}.next = add nuw i32 %step.{state}, 1");
+        if self.steps == Steps::Threads {
+            line!(self, "  %x.{state}.up = add nuw i32 %x.{state}, 1");
+            line!(self, "  %x.{state}.wraps = icmp eq i32 %x.{state}.up, %size.x");
+            line!(self, "  %x.{state}.next = select i1 %x.{state}.wraps, i32 0, i32 %x.{state}.up");
+            line!(self, "  %x.{state}.carry = zext i1 %x.{state}.wraps to i32");
+            line!(self, "  %y.{state}.up = add nuw i32 %y.{state}, %x.{state}.carry");
+            line!(self, "  %y.{state}.wraps = icmp eq i32 %y.{state}.up, %size.y");
+            line!(self, "  %y.{state}.next = select i1 %y.{state}.wraps, i32 0, i32 %y.{state}.up");
+            line!(self, "  %y.{state}.carry = zext i1 %y.{state}.wraps to i32");
+            line!(self, "  %z.{state}.next = add nuw i32 %z.{state}, %y.{state}.carry");
+        }
+        line!(self, "  %more.{state} = icmp ult i32 %step.{state}.next, %steps");
+        line!(self, "  br i1 %more.{state}, label %loop.{state}, label %{next}");
+    }
+
+    /// A state that all steps reach and leave together.
+    fn plain_state(&mut self, state: usize, followers: &Followers) {
+        let next = followers.states.first().map_or("done".to_owned(), |next| format!("state.{next}"));
+        line!(self, "state.{state}:\n  br label %loop.{state}\nloop.{state}:");
+        self.counters(state, &format!("loop.{state}"));
+        self.frame(state);
+        self.call(state);
+        self.count(state, &next);
+    }
+
+    /// A state that some steps may have passed by. State 0 comes first and has all of them.
+    fn guarded_state(&mut self, state: usize, word: u64) {
+        line!(self, "state.{state}:");
+        if state > 0 {
+            self.round_phi(state);
+            line!(self, "  %mine.{state} = or i32 %round.{state}, {}", code(state));
+            line!(self, "  %next.{state} = xor i32 %round.{state}, 1");
+        } else {
+            line!(self, "  %round.0 = add i32 0, 0\n  %next.0 = add i32 0, 1");
+        }
+        line!(self, "  br label %loop.{state}\nloop.{state}:");
+        self.counters(state, &format!("latch.{state}"));
+        line!(self, "  %meet.{state} = phi i32 [ {DONE}, %state.{state} ], [ %meet.{state}.next, %latch.{state} ]");
+        line!(self, "  %mixed.{state} = phi i1 [ false, %state.{state} ], [ %mixed.{state}.next, %latch.{state} ]");
+        self.frame(state);
+        line!(self, "  %word.{state} = getelementptr inbounds i8, ptr %frame.{state}, i64 {word}");
+        if state > 0 {
+            line!(self, "  %at.{state} = load i32, ptr %word.{state}");
+            line!(self, "  %runs.{state} = icmp eq i32 %at.{state}, %mine.{state}");
+            line!(self, "  br i1 %runs.{state}, label %run.{state}, label %latch.{state}\nrun.{state}:");
+        } else {
+            line!(self, "  br label %run.0\nrun.0:");
+        }
+        self.call(state);
+        line!(self, "  %arrived.{state} = or i32 %code.{state}, %next.{state}");
+        line!(self, "  store i32 %arrived.{state}, ptr %word.{state}");
+        line!(self, "  br label %latch.{state}\nlatch.{state}:");
+        let skipped = |value: &str| if state > 0 { format!(", [ {value}, %loop.{state} ]") } else { String::new() };
+        let (at, yes) = (skipped(&format!("%at.{state}")), skipped("true"));
+        line!(self, "  %now.{state} = phi i32 [ %arrived.{state}, %run.{state} ]{at}");
+        line!(self, "  %skipped.{state} = phi i1 [ false, %run.{state} ]{yes}");
+        self.meet(state);
+        self.count(state, &format!("reached.{state}"));
+        line!(self, "reached.{state}:");
+        line!(self, "  br i1 %mixed.{state}.next, label %search, label %go.{state}\ngo.{state}:");
+        line!(self, "  %goes.{state} = lshr i32 %meet.{state}.next, 1");
+        self.dispatch(&format!("%goes.{state}"), &self.split.followers[state].states);
+    }
+
+    /// Where live steps wait, and whether they wait at several places. One that was passed by counts as elsewhere: so this
+    /// state's followers are all that can come next where nothing is mixed.
+    fn meet(&mut self, state: usize) {
+        line!(self, "  %ended.{state} = icmp eq i32 %now.{state}, {DONE}");
+        line!(self, "  %none.{state} = icmp eq i32 %meet.{state}, {DONE}");
+        line!(self, "  %known.{state} = select i1 %none.{state}, i32 %now.{state}, i32 %meet.{state}");
+        line!(self, "  %meet.{state}.next = select i1 %ended.{state}, i32 %meet.{state}, i32 %known.{state}");
+        line!(self, "  %other.{state} = icmp ne i32 %known.{state}, %now.{state}");
+        line!(self, "  %lives.{state} = xor i1 %ended.{state}, true");
+        line!(self, "  %apart.{state} = or i1 %other.{state}, %skipped.{state}");
+        line!(self, "  %differs.{state} = and i1 %apart.{state}, %lives.{state}");
+        line!(self, "  %mixed.{state}.next = or i1 %mixed.{state}, %differs.{state}");
+    }
+
+    /// Goes to the state whose number is `value`, one of `states`, else to the end.
+    fn dispatch(&mut self, value: &str, states: &[usize]) {
+        let cases: Vec<String> = states.iter().map(|next| format!("i32 {next}, label %state.{next}")).collect();
+        line!(self, "  switch i32 {value}, label %done [ {} ]", cases.join(" "));
+    }
+
+    /// The parity of the round that `state` is entered in: by states whose steps all wait there, or by the search.
+    fn round_phi(&mut self, state: usize) {
+        let from = |other: usize| format!("[ %next.{other}, %go.{other} ]");
+        let followers = self.split.followers.iter().enumerate();
+        let mut incoming: Vec<String> = followers
+            .filter(|(_, followers)| followers.states.contains(&state))
+            .map(|(other, _)| from(other))
+            .collect();
+        incoming.push("[ %round, %found ]".to_owned());
+        line!(self, "  %round.{state} = phi i32 {}", incoming.join(", "));
+    }
+
+    /// Finds a step that has not run in this round, else one of the next, and goes where it waits.
+    fn search(&mut self, word: u64) {
+        let bytes = self.split.frame_bytes;
+        let states = self.split.followers.len();
+        let rounds: Vec<String> = (0..states).map(|state| format!("[ %round.{state}, %reached.{state} ]")).collect();
+        line!(self, "search:\n  %current = phi i32 {}\n  br label %scan", rounds.join(", "));
+        line!(self, "scan:\n  %round = phi i32 [ %current, %search ], [ %other.round, %scan.end ]");
+        line!(self, "  %again = phi i1 [ false, %search ], [ true, %scan.end ]\n  br label %scan.loop");
+        line!(self, "scan.loop:\n  %scanned = phi i32 [ 0, %scan ], [ %scanned.next, %scan.next ]");
+        line!(self, "  %scanned.long = zext i32 %scanned to i64");
+        line!(self, "  %scanned.bytes = mul nuw i64 %scanned.long, {bytes}");
+        line!(self, "  %scanned.offset = add nuw i64 %scanned.bytes, {word}");
+        line!(self, "  %scanned.word = getelementptr inbounds i8, ptr %frames, i64 %scanned.offset");
+        line!(self, "  %waits = load i32, ptr %scanned.word");
+        line!(self, "  %waits.lives = icmp ne i32 %waits, {DONE}\n  %waits.round = and i32 %waits, 1");
+        line!(self, "  %waits.now = icmp eq i32 %waits.round, %round");
+        line!(self, "  %waits.hit = and i1 %waits.lives, %waits.now");
+        line!(self, "  br i1 %waits.hit, label %found, label %scan.next");
+        line!(self, "scan.next:\n  %scanned.next = add nuw i32 %scanned, 1");
+        line!(self, "  %scan.more = icmp ult i32 %scanned.next, %steps");
+        line!(self, "  br i1 %scan.more, label %scan.loop, label %scan.end");
+        line!(self, "scan.end:\n  %other.round = xor i32 %round, 1\n  br i1 %again, label %done, label %scan");
+        line!(self, "found:\n  %found.state = lshr i32 %waits, 1");
+        self.dispatch("%found.state", &(1..states).collect::<Vec<_>>());
+    }
+}

@@ -1,0 +1,394 @@
+//! What the pass makes of small functions, as text, and that what the driver writes around them is valid.
+
+use expect_test::{Expect, expect};
+use openmps_llvm::Context;
+
+use super::*;
+
+/// Splits the step of `text`, checks it and the driver of both kinds of steps, and compares the step.
+fn check(parameters: &str, body: &str, expected: Expect) -> Split {
+    let context = Context::new();
+    let marker = format!("declare void @{MARKER}() convergent nounwind\n");
+    let text = format!("{marker}define internal void @{STEP}({parameters}) {{\n{body}}}\n!0 = !{{}}\n");
+    let mut module = context.parse_ir(&text).unwrap();
+    module.verify().unwrap();
+    let split = run(&mut module).unwrap();
+    module.verify().unwrap_or_else(|error| panic!("{error} in {module}"));
+    let step = module.function(STEP).unwrap().as_value().to_string();
+    expected.assert_eq(&step);
+    let kinds: &[Steps] =
+        if parameters == SIMD_GROUP { &[Steps::RowSegments, Steps::SimdGroups] } else { &[Steps::Threads] };
+    for steps in kinds {
+        context.parse_ir(&driver_text(&split, *steps)).unwrap().verify().unwrap();
+    }
+    module.link(context.parse_ir(&driver_text(&split, kinds[0])).unwrap()).unwrap();
+    module.run_passes("always-inline,globaldce,default<O1>", None, PassOptions::default()).unwrap();
+    module.verify().unwrap();
+    split
+}
+
+const THREAD: &str = "ptr %context, i32 %thread, i32 %x, i32 %y, i32 %z";
+const SIMD_GROUP: &str = "ptr %context, i32 %simdgroup";
+
+#[test]
+fn without_barriers_there_is_one_state() {
+    let split = check(
+        THREAD,
+        "entry:
+           store i32 %thread, ptr %context
+           ret void\n",
+        expect![[r#"
+            ; Function Attrs: alwaysinline nounwind
+            define i32 @openmps_step(ptr %context, i32 %thread, i32 %x, i32 %y, i32 %z, ptr %frame, i32 %state) #1 {
+            dispatch:
+              br label %entry
+
+            entry:                                            ; preds = %dispatch
+              store i32 %thread, ptr %context, align 4
+              ret i32 -1
+            }"#]],
+    );
+    assert_eq!((split.frame_bytes, split.word_offset, split.followers.len()), (0, None, 1));
+}
+
+#[test]
+fn loaded_values_are_kept_and_cheap_ones_computed_again() {
+    let split = check(
+        THREAD,
+        "entry:
+           %buffer = load ptr, ptr %context, !invariant.load !0
+           %i = zext i32 %thread to i64
+           %p = getelementptr float, ptr %buffer, i64 %i
+           %kept = load float, ptr %p
+           call void @openmps_barrier()
+           %quarter = udiv i32 %thread, 5
+           call void @openmps_barrier()
+           %sum = fadd float %kept, 1.0
+           store float %sum, ptr %p
+           store i32 %quarter, ptr %buffer
+           ret void\n",
+        expect![[r#"
+            ; Function Attrs: alwaysinline nounwind
+            define i32 @openmps_step(ptr %context, i32 %thread, i32 %x, i32 %y, i32 %z, ptr %frame, i32 %state) #1 {
+            dispatch:
+              %buffer = load ptr, ptr %context, align 8, !invariant.load !0
+              %i = zext i32 %thread to i64
+              %p = getelementptr float, ptr %buffer, i64 %i
+              switch i32 %state, label %entry [
+                i32 1, label %resume.1
+                i32 2, label %resume.2
+              ]
+
+            entry:                                            ; preds = %dispatch
+              %kept = load float, ptr %p, align 4
+              store float %kept, ptr %frame, align 4
+              ret i32 2
+
+            resume.1:                                         ; preds = %dispatch
+              %0 = load float, ptr %frame, align 4
+              br label %behind.1
+
+            behind.1:                                         ; preds = %resume.1
+              %quarter = udiv i32 %thread, 5
+              store float %0, ptr %frame, align 4
+              %1 = getelementptr inbounds i8, ptr %frame, i64 4
+              store i32 %quarter, ptr %1, align 4
+              ret i32 4
+
+            resume.2:                                         ; preds = %dispatch
+              %2 = load float, ptr %frame, align 4
+              %3 = getelementptr inbounds i8, ptr %frame, i64 4
+              %4 = load i32, ptr %3, align 4
+              br label %behind.2
+
+            behind.2:                                         ; preds = %resume.2
+              %sum = fadd float %2, 1.000000e+00
+              store float %sum, ptr %p, align 4
+              store i32 %4, ptr %buffer, align 4
+              ret i32 -1
+            }"#]],
+    );
+    assert_eq!((split.frame_bytes, split.word_offset), (8, None));
+}
+
+#[test]
+fn a_barrier_in_a_loop_keeps_the_counter() {
+    let split = check(
+        THREAD,
+        "entry:
+           br label %loop
+         loop:
+           %i = phi i32 [ 0, %entry ], [ %next, %loop ]
+           store i32 %i, ptr %context
+           call void @openmps_barrier()
+           %next = add i32 %i, %thread
+           %more = icmp ult i32 %next, 10
+           br i1 %more, label %loop, label %end
+         end:
+           ret void\n",
+        expect![[r#"
+            ; Function Attrs: alwaysinline nounwind
+            define i32 @openmps_step(ptr %context, i32 %thread, i32 %x, i32 %y, i32 %z, ptr %frame, i32 %state) #1 {
+            dispatch:
+              switch i32 %state, label %entry [
+                i32 1, label %resume.1
+              ]
+
+            entry:                                            ; preds = %dispatch
+              br label %loop
+
+            loop:                                             ; preds = %behind.1, %entry
+              %i = phi i32 [ 0, %entry ], [ %next, %behind.1 ]
+              store i32 %i, ptr %context, align 4
+              store i32 %i, ptr %frame, align 4
+              ret i32 2
+
+            resume.1:                                         ; preds = %dispatch
+              %0 = load i32, ptr %frame, align 4
+              br label %behind.1
+
+            behind.1:                                         ; preds = %resume.1
+              %next = add i32 %0, %thread
+              %more = icmp ult i32 %next, 10
+              br i1 %more, label %loop, label %end
+
+            end:                                              ; preds = %behind.1
+              ret i32 -1
+            }"#]],
+    );
+    assert_eq!((split.frame_bytes, split.word_offset), (8, Some(4)));
+}
+
+#[test]
+fn steps_that_return_before_a_barrier_have_a_word() {
+    let split = check(
+        THREAD,
+        "entry:
+           %leaves = icmp ugt i32 %thread, 7
+           br i1 %leaves, label %end, label %wait
+         wait:
+           call void @openmps_barrier()
+           br label %end
+         end:
+           %x.end = phi i32 [ 1, %entry ], [ %thread, %wait ]
+           store i32 %x.end, ptr %context
+           ret void\n",
+        expect![[r#"
+            ; Function Attrs: alwaysinline nounwind
+            define i32 @openmps_step(ptr %context, i32 %thread, i32 %x, i32 %y, i32 %z, ptr %frame, i32 %state) #1 {
+            dispatch:
+              switch i32 %state, label %entry [
+                i32 1, label %resume.1
+              ]
+
+            entry:                                            ; preds = %dispatch
+              %leaves = icmp ugt i32 %thread, 7
+              br i1 %leaves, label %end, label %wait
+
+            wait:                                             ; preds = %entry
+              ret i32 2
+
+            resume.1:                                         ; preds = %dispatch
+              br label %behind.1
+
+            behind.1:                                         ; preds = %resume.1
+              br label %end
+
+            end:                                              ; preds = %behind.1, %entry
+              %x.end = phi i32 [ 1, %entry ], [ %thread, %behind.1 ]
+              store i32 %x.end, ptr %context, align 4
+              ret i32 -1
+            }"#]],
+    );
+    assert_eq!((split.frame_bytes, split.word_offset), (4, Some(0)));
+}
+
+#[test]
+fn variables_that_outlive_a_barrier_move_to_the_frame() {
+    let split = check(
+        THREAD,
+        "entry:
+           %crosses = alloca [4 x i32], align 16
+           %stays = alloca [4 x i32], align 4
+           %escapes = alloca i32, align 4
+           call void @llvm.lifetime.start.p0(ptr %crosses)
+           store ptr %escapes, ptr %context
+           %p = getelementptr [4 x i32], ptr %crosses, i32 0, i32 %x
+           store i32 1, ptr %p
+           call void @openmps_barrier()
+           %v = load i32, ptr %p
+           %q = getelementptr [4 x i32], ptr %stays, i32 0, i32 %x
+           store i32 %v, ptr %q
+           %w = load i32, ptr %stays
+           store i32 %w, ptr %context
+           ret void\n",
+        expect![[r#"
+            ; Function Attrs: alwaysinline nounwind
+            define i32 @openmps_step(ptr %context, i32 %thread, i32 %x, i32 %y, i32 %z, ptr %frame, i32 %state) #2 {
+            dispatch:
+              %0 = getelementptr inbounds i8, ptr %frame, i64 16
+              %stays = alloca [4 x i32], align 4
+              %p = getelementptr [4 x i32], ptr %frame, i32 0, i32 %x
+              switch i32 %state, label %entry [
+                i32 1, label %resume.1
+              ]
+
+            entry:                                            ; preds = %dispatch
+              store ptr %0, ptr %context, align 8
+              store i32 1, ptr %p, align 4
+              ret i32 2
+
+            resume.1:                                         ; preds = %dispatch
+              br label %behind.1
+
+            behind.1:                                         ; preds = %resume.1
+              %v = load i32, ptr %p, align 4
+              %q = getelementptr [4 x i32], ptr %stays, i32 0, i32 %x
+              store i32 %v, ptr %q, align 4
+              %w = load i32, ptr %stays, align 4
+              store i32 %w, ptr %context, align 4
+              ret i32 -1
+            }"#]],
+    );
+    assert_eq!((split.frame_bytes, split.word_offset), (32, None));
+}
+
+#[test]
+fn vectors_are_kept_whole() {
+    let split = check(
+        SIMD_GROUP,
+        "entry:
+           %mask = icmp ne <32 x i32> zeroinitializer, zeroinitializer
+           %values = load <32 x float>, ptr %context
+           %loaded = load <32 x i1>, ptr %context
+           call void @openmps_barrier()
+           store <32 x float> %values, ptr %context
+           store <32 x i1> %mask, ptr %context
+           store <32 x i1> %loaded, ptr %context
+           ret void\n",
+        expect![[r#"
+            ; Function Attrs: alwaysinline nounwind
+            define i32 @openmps_step(ptr %context, i32 %simdgroup, ptr %frame, i32 %state) #1 {
+            dispatch:
+              %mask = icmp ne <32 x i32> zeroinitializer, zeroinitializer
+              switch i32 %state, label %entry [
+                i32 1, label %resume.1
+              ]
+
+            entry:                                            ; preds = %dispatch
+              %values = load <32 x float>, ptr %context, align 128
+              %loaded = load <32 x i1>, ptr %context, align 4
+              store <32 x float> %values, ptr %frame, align 64
+              %0 = getelementptr inbounds i8, ptr %frame, i64 128
+              store <32 x i1> %loaded, ptr %0, align 4
+              ret i32 2
+
+            resume.1:                                         ; preds = %dispatch
+              %1 = load <32 x float>, ptr %frame, align 64
+              %2 = getelementptr inbounds i8, ptr %frame, i64 128
+              %3 = load <32 x i1>, ptr %2, align 4
+              br label %behind.1
+
+            behind.1:                                         ; preds = %resume.1
+              store <32 x float> %1, ptr %context, align 128
+              store <32 x i1> %mask, ptr %context, align 4
+              store <32 x i1> %3, ptr %context, align 4
+              ret i32 -1
+            }"#]],
+    );
+    assert_eq!(split.frame_bytes, 192);
+}
+
+#[test]
+fn values_meet_in_phis_on_both_sides_of_barriers() {
+    check(
+        THREAD,
+        "entry:
+           %a = load i32, ptr %context
+           %c = icmp eq i32 %a, 0
+           br i1 %c, label %left, label %right
+         left:
+           %b = load i32, ptr %context
+           call void @openmps_barrier()
+           br label %join
+         right:
+           call void @openmps_barrier()
+           br label %join
+         join:
+           %v = phi i32 [ %b, %left ], [ %a, %right ]
+           switch i32 %v, label %end [ i32 1, label %one
+                                       i32 2, label %one ]
+         one:
+           %u = phi i32 [ %v, %join ], [ %v, %join ]
+           call void @openmps_barrier()
+           store i32 %u, ptr %context
+           br label %end
+         end:
+           ret void\n",
+        expect![[r#"
+            ; Function Attrs: alwaysinline nounwind
+            define i32 @openmps_step(ptr %context, i32 %thread, i32 %x, i32 %y, i32 %z, ptr %frame, i32 %state) #1 {
+            dispatch:
+              switch i32 %state, label %entry [
+                i32 1, label %resume.1
+                i32 2, label %resume.2
+                i32 3, label %resume.3
+              ]
+
+            entry:                                            ; preds = %dispatch
+              %a = load i32, ptr %context, align 4
+              %c = icmp eq i32 %a, 0
+              br i1 %c, label %left, label %right
+
+            left:                                             ; preds = %entry
+              %b = load i32, ptr %context, align 4
+              store i32 %b, ptr %frame, align 4
+              ret i32 2
+
+            resume.1:                                         ; preds = %dispatch
+              %0 = load i32, ptr %frame, align 4
+              br label %behind.1
+
+            behind.1:                                         ; preds = %resume.1
+              br label %join
+
+            right:                                            ; preds = %entry
+              %1 = getelementptr inbounds i8, ptr %frame, i64 4
+              store i32 %a, ptr %1, align 4
+              ret i32 4
+
+            resume.2:                                         ; preds = %dispatch
+              %2 = getelementptr inbounds i8, ptr %frame, i64 4
+              %3 = load i32, ptr %2, align 4
+              br label %behind.2
+
+            behind.2:                                         ; preds = %resume.2
+              br label %join
+
+            join:                                             ; preds = %behind.2, %behind.1
+              %v = phi i32 [ %0, %behind.1 ], [ %3, %behind.2 ]
+              switch i32 %v, label %end [
+                i32 1, label %one
+                i32 2, label %one
+              ]
+
+            one:                                              ; preds = %join, %join
+              %u = phi i32 [ %v, %join ], [ %v, %join ]
+              %4 = getelementptr inbounds i8, ptr %frame, i64 8
+              store i32 %u, ptr %4, align 4
+              ret i32 6
+
+            resume.3:                                         ; preds = %dispatch
+              %5 = getelementptr inbounds i8, ptr %frame, i64 8
+              %6 = load i32, ptr %5, align 4
+              br label %behind.3
+
+            behind.3:                                         ; preds = %resume.3
+              store i32 %6, ptr %context, align 4
+              br label %end
+
+            end:                                              ; preds = %behind.3, %join
+              ret i32 -1
+            }"#]],
+    );
+}
