@@ -25,6 +25,8 @@ usage: ./dev <command>
                  how much public Metal source compiles; downloads it first
   conformance torch26 [OPTIONS]
                  pipelines and results of the kernels in real libraries; --help for its options
+  conformance opinfo [OP...] [OPTIONS]
+                 PyTorch's op database on \"mps\" against \"cpu\"; --help for its options
   accuracy [POINTS [SEED]]
                  errors of Metal's math functions in ulps: the page docs/accuracy.md, on standard output
   tidy           the rules of the house that a machine can check

@@ -6,8 +6,9 @@
 
 use anyhow::{Context, Result, bail};
 
+use super::python;
+use crate::artifacts;
 use crate::process::{Workspace, command};
-use crate::{artifacts, environment};
 
 /// What the subcommand takes.
 const USAGE: &str = "\
@@ -40,10 +41,6 @@ pub(super) fn run(workspace: &Workspace, options: &[String]) -> Result<()> {
         }
         None => pipelines(workspace, options),
     }
-}
-
-fn python(workspace: &Workspace, module: &str) -> crate::process::Program {
-    command(environment::python(workspace)).args(["-m", module]).env("PYTHONPATH", workspace.path("python"))
 }
 
 /// Builds pipelines; `--library` is resolved here, other options are the program's.
