@@ -70,3 +70,58 @@ def test_torch_profiler_sees_ops():
     with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU]) as profile:
         torch.ones(8, 8, device="mps") @ torch.ones(8, 8, device="mps")
     assert "aten::mm" in {event.key for event in profile.key_averages()}
+
+
+CAPTURE = """
+    import os, sys, warnings
+    import torch
+
+    SOURCE = '''
+    kernel void scale(device float* x [[buffer(0)]], constant float& k [[buffer(1)]], uint i [[thread_position_in_grid]]) {
+      x[i] *= k;
+    }'''
+    library = torch.mps.compile_shader(SOURCE)
+    x = torch.rand(100_000, device="mps")
+"""
+
+
+def test_a_capture_holds_sources_ops_and_contents_once(tmp_path):
+    code = CAPTURE + f"""
+    with torch.mps.profiler.metal_capture({str(tmp_path / "one")!r}):
+        assert torch.mps.profiler.is_capturing_metal()
+        for _ in range(3):
+            library.scale(x, 1.0)
+        y = x + x
+    library.scale(x, 2.0)
+    assert not torch.mps.profiler.is_capturing_metal()
+    print(torch.equal(x, y))
+    """
+    assert snippets.output(code, MTL_CAPTURE_ENABLED="1").split() == ["True"]
+    folder = tmp_path / "0000-one.gputrace"
+    index = (folder / "index.log").read_bytes()
+    assert index.startswith(b"openmps capture\n\x01\0\0\0")
+    assert index.count(b"thread_position_in_grid") == 1, "one pipeline"
+    assert index.count(b"aten::add.Tensor") == 1 and b"MPS:Float[100000]" in index
+    # Three launches that change nothing: 400 kB are stored once, and random numbers do not compress.
+    assert 300_000 < (folder / "contents.zst").stat().st_size < 500_000
+
+
+def test_a_capture_that_cannot_go_on_warns(tmp_path):
+    code = CAPTURE + f"""
+    warnings.simplefilter("always")
+    with warnings.catch_warnings(record=True) as caught:
+        with torch.mps.profiler.metal_capture({str(tmp_path / "small")!r}):
+            library.scale(x, 2.0)
+    print(caught[-1].category.__name__, caught[-1].message)
+    with torch.mps.profiler.metal_capture({str(tmp_path / "missing/small")!r}):
+        pass
+    """
+    process = snippets.run(code, MTL_CAPTURE_ENABLED="1", OPENMPS_CAPTURE_LIMIT="100000")
+    name = tmp_path / "0000-small.gputrace"
+    assert process.stdout.strip() == (
+        f"RuntimeWarning capture {name} is not complete: recording stopped at the limit of 100000 bytes, "
+        "OPENMPS_CAPTURE_LIMIT sets another"
+    )
+    error = f"RuntimeError: Failed to start capture of {tmp_path}/missing/0001-small.gputrace error No such file or directory"
+    assert error in process.stderr
+    assert sum(path.stat().st_size for path in name.iterdir()) < 101_000

@@ -140,6 +140,26 @@ impl Bindings {
         *self.threadgroup.get(index.0 as usize)?
     }
 
+    /// Every size of dynamic threadgroup memory with its index, in order of index.
+    pub fn threadgroup_memory(&self) -> impl Iterator<Item = (BufferIndex, u32)> {
+        (0u32..).map(BufferIndex).zip(&self.threadgroup).filter_map(|(index, size)| Some((index, (*size)?)))
+    }
+
+    /// Every bound texture with its index, in order of index.
+    pub fn textures(&self) -> impl Iterator<Item = (TextureIndex, &TextureView)> {
+        (0u32..).map(TextureIndex).zip(&self.textures).filter_map(|(index, view)| Some((index, view.as_ref()?)))
+    }
+
+    /// AIR's words of every bound sampler with its index, in order of index.
+    pub fn samplers(&self) -> impl Iterator<Item = (SamplerIndex, [u64; 2])> {
+        (0u32..).map(SamplerIndex).zip(&self.samplers).filter_map(|(index, words)| Some((index, (*words)?)))
+    }
+
+    /// Binds a sampler by AIR's words at `index`, replacing what was there; see [`SamplerState::words`].
+    pub fn set_sampler_words(&mut self, index: SamplerIndex, words: [u64; 2]) {
+        put(&mut self.samplers, index.0, words);
+    }
+
     /// Every bound buffer with its index, in order of index.
     pub fn iter(&self) -> impl Iterator<Item = (BufferIndex, &Binding)> {
         (0u32..).map(BufferIndex).zip(&self.buffers).filter_map(|(index, binding)| Some((index, binding.as_ref()?)))

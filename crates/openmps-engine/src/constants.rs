@@ -234,6 +234,16 @@ impl ConstantValues {
         self.by_name.get(&constant.name).or_else(|| self.by_index.get(&constant.index))
     }
 
+    /// The values that were set by index, in order.
+    pub fn by_index(&self) -> impl Iterator<Item = (u16, &ConstantValue)> {
+        self.by_index.iter().map(|(index, value)| (*index, value))
+    }
+
+    /// The values that were set by name, in order.
+    pub fn by_name(&self) -> impl Iterator<Item = (&str, &ConstantValue)> {
+        self.by_name.iter().map(|(name, value)| (name.as_str(), value))
+    }
+
     /// Whether nothing was set.
     #[must_use]
     pub fn is_empty(&self) -> bool {

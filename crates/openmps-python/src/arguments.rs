@@ -3,6 +3,7 @@
 //! Which Python value binds how is a contract of `torch.mps`, down to the texts: tensors by address, ints as 8 bytes, floats
 //! as 4, lists of numbers packed, lists of tensors as an array of addresses.
 
+use openmps::capture::{self, TensorNote};
 use openmps::{Binding, Bindings, BufferIndex};
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
@@ -27,6 +28,8 @@ pub(crate) struct Arguments {
     pub(crate) retained: Vec<*const u8>,
     /// Elements of the first tensor among the arguments: the default number of threads.
     pub(crate) first_tensor_elements: Option<u64>,
+    /// While a capture runs: what the tensors are, by buffer index.
+    pub(crate) notes: Vec<(u32, TensorNote)>,
 }
 
 impl Arguments {
@@ -55,6 +58,9 @@ impl Arguments {
 
     fn bind_value(&mut self, slot: u32, value: &Bound<'_, PyAny>, casts: &ArgCasts) -> PyResult<()> {
         let binding = if tensor::is_tensor(value)? {
+            if capture::is_capturing() {
+                self.notes.push((slot, tensor::note(value)?));
+            }
             self.tensor(value)?
         } else if value.is_instance_of::<PyFloat>() || value.is_instance_of::<PyInt>() {
             let mut bytes = Vec::new();

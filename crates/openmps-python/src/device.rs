@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use openmps::{Device, capture};
 use pyo3::prelude::*;
 
-use crate::error::capture_error;
+use crate::error::capture_result;
 
 /// `torch._C._mps_get_name`.
 #[pyfunction]
@@ -34,13 +34,15 @@ fn is_capturing() -> bool {
 /// `torch._C._mps_startCapture`.
 #[pyfunction]
 fn start_capture(py: Python<'_>, name: &str) -> PyResult<()> {
-    capture::start(name).map_err(|error| capture_error(py, &error))
+    let result = py.detach(|| capture::start(name));
+    capture_result(py, result)
 }
 
 /// `torch._C._mps_stopCapture`.
 #[pyfunction]
 fn stop_capture(py: Python<'_>) -> PyResult<()> {
-    py.detach(capture::stop).map_err(|error| capture_error(py, &error))
+    let result = py.detach(capture::stop);
+    capture_result(py, result)
 }
 
 /// Tells the runtime where the compiler process and its headers are: `_native` beside this module.

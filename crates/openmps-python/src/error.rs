@@ -3,10 +3,12 @@
 //! Diagnostics of a shader are SyntaxError, what a kernel reports or what stops a command is torch.AcceleratorError (and
 //! torch.OutOfMemoryError when memory ran out), everything else is RuntimeError, as in upstream's binding.
 
+use std::ffi::CString;
+
 use openmps::capture::CaptureError;
 use openmps::memory::MemoryError;
 use openmps::{LibraryError, StreamError};
-use pyo3::exceptions::{PyRuntimeError, PySyntaxError, PyValueError};
+use pyo3::exceptions::{PyRuntimeError, PyRuntimeWarning, PySyntaxError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::PyType;
@@ -39,11 +41,17 @@ pub(crate) fn memory_error(py: Python<'_>, error: &MemoryError) -> PyErr {
     }
 }
 
-/// A capture that did not start or is not whole.
-pub(crate) fn capture_error(py: Python<'_>, error: &CaptureError) -> PyErr {
-    match error {
-        CaptureError::Stream(error) => stream_error(py, error),
-        CaptureError::Start { .. } | CaptureError::Write { .. } => PyRuntimeError::new_err(error.to_string()),
+/// What a capture did not do: RuntimeError when it did not start, a RuntimeWarning when it is not whole, since the program
+/// itself is well.
+pub(crate) fn capture_result(py: Python<'_>, result: Result<(), CaptureError>) -> PyResult<()> {
+    match result {
+        Ok(()) => Ok(()),
+        Err(CaptureError::Stream(error)) => Err(stream_error(py, &error)),
+        Err(error @ CaptureError::Start { .. }) => Err(PyRuntimeError::new_err(error.to_string())),
+        Err(error @ CaptureError::Write { .. }) => {
+            let text = CString::new(error.to_string().replace('\0', " ")).unwrap_or_default();
+            PyErr::warn(py, &py.get_type::<PyRuntimeWarning>(), &text, 1)
+        }
     }
 }
 

@@ -77,7 +77,7 @@ impl PyKernel {
         let max_threads = kernel.properties().max_total_threads_per_threadgroup;
         let grid = grid::grid(threads.as_ref(), options.group_size.as_ref(), max_threads)?;
         kernel
-            .encode(stream, arguments.bindings, &arguments.retained, grid)
+            .encode_with_notes(stream, arguments.bindings, &arguments.retained, grid, arguments.notes)
             .map_err(|error| library_error(slf.py(), &error))?;
         Ok(())
     }

@@ -3,6 +3,7 @@
 //! Addresses are host addresses of the runtime's arena. Nothing here reads through them: the bytes of a CPU scalar come
 //! as Python numbers. That keeps this crate free of `unsafe`, and costs only the rare 0-dimensional CPU argument.
 
+use openmps::capture::TensorNote;
 use openmps::memory;
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::intern;
@@ -33,6 +34,15 @@ pub(crate) fn is_tensor(value: &Bound<'_, PyAny>) -> PyResult<bool> {
 /// `tensor.numel()`.
 pub(crate) fn element_count(tensor: &Bound<'_, PyAny>) -> PyResult<u64> {
     tensor.call_method0(intern!(tensor.py(), "numel"))?.extract()
+}
+
+/// What the tensor is, for captures.
+pub(crate) fn note(tensor: &Bound<'_, PyAny>) -> PyResult<TensorNote> {
+    let py = tensor.py();
+    let dtype = tensor.getattr(intern!(py, "dtype"))?.str()?.to_string();
+    let sizes = tensor.getattr(intern!(py, "shape"))?.extract::<Vec<u64>>()?;
+    let strides = tensor.call_method0(intern!(py, "stride"))?.extract::<Vec<i64>>()?;
+    Ok(TensorNote { dtype: dtype.strip_prefix("torch.").unwrap_or(&dtype).into(), sizes, strides })
 }
 
 /// Whether the tensor lies on the device.

@@ -7,6 +7,7 @@
 #include "Aliasing.h"
 #include "MPSAllocator.h"
 #include "MPSStream.h"
+#include "ObservedOp.h"
 #include "Registration.h"
 
 #include <ATen/ExpandUtils.h>
@@ -59,6 +60,7 @@ at::Tensor& copy_(at::Tensor& self, const at::Tensor& src, bool non_blocking) {
       " doesn't match the broadcast shape ",
       src.sizes());
   orderWithQueuedKernels(self, src, non_blocking);
+  const ObservedOp observed("copy_", [&] { return std::vector<at::Tensor>{self, src}; });
   at::AutoDispatchBelowADInplaceOrView below_autograd;
   at::Tensor destination = hostView(self);
   at::native::copy_(destination, hostView(src), non_blocking);

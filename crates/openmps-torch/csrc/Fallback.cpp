@@ -8,6 +8,7 @@
 #include "Aliasing.h"
 #include "MPSAllocator.h"
 #include "MPSStream.h"
+#include "ObservedOp.h"
 
 #include <ATen/core/LegacyTypeDispatch.h>
 #include <ATen/core/dispatch/Dispatcher.h>
@@ -209,9 +210,34 @@ c10::DispatchKeySet cpuKeySet(c10::DispatchKeySet keys) {
   return c10::DispatchKeySet(c10::DispatchKey::CPU);
 }
 
+std::string nameOf(const c10::OperatorHandle& op) {
+  const auto& name = op.schema().operator_name();
+  const auto home = name.name.find("::");
+  const auto base = home == std::string::npos ? name.name : name.name.substr(home + 2);
+  return name.overload_name.empty() ? base : base + "." + name.overload_name;
+}
+
+// The tensors among the arguments, for those who listen.
+std::vector<at::Tensor> tensorsOf(const Stack& stack, const CallPlan& plan) {
+  std::vector<at::Tensor> tensors;
+  const size_t first_argument = stack.size() - plan.argument_count;
+  for (const auto index : plan.arguments) {
+    const auto& value = stack[first_argument + index];
+    if (value.isTensor()) {
+      tensors.push_back(value.toTensor());
+    } else if (value.isTensorList()) {
+      for (const at::Tensor& tensor : value.toTensorList()) {
+        tensors.push_back(tensor);
+      }
+    }
+  }
+  return tensors;
+}
+
 void redispatch(
     const c10::OperatorHandle& op, c10::DispatchKeySet keys, Stack* stack, const CallPlan& plan) {
   drainCurrentStream();
+  const ObservedOp observed([&] { return nameOf(op); }, [&] { return tensorsOf(*stack, plan); });
   at::AutoDispatchBelowADInplaceOrView below_autograd;
   Call call;
   const size_t first_argument = stack->size() - plan.argument_count;

@@ -9,6 +9,7 @@
 #include "DeviceCheck.h"
 #include "MPSAllocator.h"
 #include "MPSStream.h"
+#include "ObservedOp.h"
 
 #include <ATen/core/IListRef.h>
 #include <ATen/core/LegacyTypeDispatch.h>
@@ -159,6 +160,17 @@ struct FastCheck {
   }
 };
 
+// The tensors in the arguments of one call, for those who listen.
+template <class... A>
+std::vector<at::Tensor> tensorsOf(const std::remove_reference_t<A>&... arguments) {
+  std::vector<at::Tensor> tensors;
+  const auto append = [&](const std::vector<at::Tensor>& more) {
+    tensors.insert(tensors.end(), more.begin(), more.end());
+  };
+  (append(FastArgument<A>::tensors(arguments)), ...);
+  return tensors;
+}
+
 template <const FastOp& op, class Type, Type function>
 struct FunctionalKernel;
 
@@ -166,6 +178,7 @@ template <const FastOp& op, class R, class... A, R (*function)(A...)>
 struct FunctionalKernel<op, R (*)(A...), function> {
   static R call(A... arguments) {
     FastCheck<op, A...>::run(arguments...);
+    const ObservedOp observed(op.name, [&] { return tensorsOf<A...>(arguments...); });
     const CpuKernelScope scope;
     return adoptResult(function(FastArgument<A>::alias(arguments)...));
   }
@@ -179,6 +192,8 @@ template <const FastOp& op, class... A, at::Tensor& (*function)(at::Tensor&, A..
 struct InplaceKernel<op, at::Tensor& (*)(at::Tensor&, A...), function> {
   static at::Tensor& call(at::Tensor& self, A... arguments) {
     FastCheck<op, const at::Tensor&, A...>::run(self, arguments...);
+    const ObservedOp observed(
+        op.name, [&] { return tensorsOf<const at::Tensor&, A...>(self, arguments...); });
     const CpuKernelScope scope;
     at::Tensor self_alias = FastArgument<const at::Tensor&>::alias(self);
     function(self_alias, FastArgument<A>::alias(arguments)...);
@@ -191,6 +206,7 @@ template <const FastOp& op, class... A, void (*function)(A...)>
 struct InplaceKernel<op, void (*)(A...), function> {
   static void call(A... arguments) {
     FastCheck<op, A...>::run(arguments...);
+    const ObservedOp observed(op.name, [&] { return tensorsOf<A...>(arguments...); });
     const CpuKernelScope scope;
     function(FastArgument<A>::alias(arguments)...);
   }
@@ -204,6 +220,7 @@ template <const FastOp& op, class... A, at::Tensor& (*function)(A...)>
 struct OutKernel<op, at::Tensor& (*)(A...), function> {
   static at::Tensor& call(A... arguments) {
     FastCheck<op, A...>::run(arguments...);
+    const ObservedOp observed(op.name, [&] { return tensorsOf<A...>(arguments...); });
     const CpuKernelScope scope;
     auto& out = std::get<sizeof...(A) - 1>(std::tie(arguments...));
     AliasMap map;

@@ -62,6 +62,8 @@ std::tuple<at::Tensor, at::Tensor> nativeDropout(
   const auto output = at::empty_like(values);
   const auto mask = at::empty_like(values, values.options().dtype(at::kBool));
   drainCurrentStream();
+  const ObservedOp observed(
+      "native_dropout", [&] { return std::vector<at::Tensor>{values, output, mask}; });
   const auto in_elements = elementsOf(values);
   const auto out_elements = elementsOf(output);
   const auto mask_elements = elementsOf(mask);
@@ -83,6 +85,8 @@ at::Tensor drawCounted(
     return result;
   }
   drainCurrentStream();
+  const ObservedOp observed(
+      "random_draw", [&] { return std::vector<at::Tensor>{parameters, result}; });
   const auto first_elements = elementsOf(parameters);
   const auto out_elements = elementsOf(result);
   OpenmpsElements second_elements{};

@@ -218,6 +218,17 @@ OpenmpsStatus openmps_empty_cache(void);
 // Sets the hard limit as a multiple of the recommended maximum; 0 means none.
 OpenmpsStatus openmps_set_high_watermark_ratio(double ratio);
 
+// observe.rs
+
+// Not 0 when someone wants to know of operators: one relaxed load.
+uint32_t openmps_observers(void);
+
+// Nanoseconds on a clock that never goes back.
+uint64_t openmps_observe_now(void);
+
+// Tells those who listen that an operator has just ended; `tensors` has a line for each of its tensors.
+OpenmpsStatus openmps_observe_host_op(const char* name, const char* tensors, uint64_t started_ns);
+
 // profile.rs
 
 // Constructs the profiler, so that a bad mask in the environment is reported.

@@ -7,6 +7,7 @@ use openmps_engine::{
     SamplerIndex, TextureIndex,
 };
 
+use crate::capture::{self, LaunchNotes, Recipe, TensorNote};
 use crate::library::LibraryError;
 use crate::profile;
 use crate::stream::{Command, Retained, Stream};
@@ -15,11 +16,13 @@ use crate::stream::{Command, Retained, Stream};
 #[derive(Clone)]
 pub struct Kernel {
     compiled: Arc<dyn CompiledKernel>,
+    /// Where captures are enabled.
+    recipe: Option<Arc<Recipe>>,
 }
 
 impl Kernel {
-    pub(crate) fn new(compiled: Arc<dyn CompiledKernel>) -> Self {
-        Self { compiled }
+    pub(crate) fn new(compiled: Arc<dyn CompiledKernel>, recipe: Option<Arc<Recipe>>) -> Self {
+        Self { compiled, recipe }
     }
 
     /// The host name.
@@ -53,13 +56,30 @@ impl Kernel {
         retained: &[*const u8],
         grid: Grid,
     ) -> Result<u64, LibraryError> {
+        self.encode_with_notes(stream, bindings, retained, grid, Vec::new())
+    }
+
+    /// As [`encode`](Self::encode); a capture also gets what the caller says about the tensors at buffer indices.
+    ///
+    /// # Errors
+    /// As [`encode`](Self::encode).
+    pub fn encode_with_notes(
+        &self,
+        stream: Stream,
+        bindings: Bindings,
+        retained: &[*const u8],
+        grid: Grid,
+        tensors: Vec<(u32, TensorNote)>,
+    ) -> Result<u64, LibraryError> {
         self.check_grid(&grid)?;
         check_bindings(self.signature(), &bindings)?;
         if grid.is_empty() {
             return Ok(stream.position());
         }
-        let command =
-            Command::dispatch(Arc::clone(&self.compiled), bindings, grid).retaining(Retained::blocks(retained));
+        let notes = self.recipe.as_ref().filter(|_| capture::is_capturing());
+        let notes = notes.map(|recipe| Box::new(LaunchNotes { recipe: Arc::clone(recipe), tensors }));
+        let command = Command::dispatch_with(Arc::clone(&self.compiled), bindings, grid, notes)
+            .retaining(Retained::blocks(retained));
         let position = stream.encode(command);
         if profile::waits_until_completed() {
             stream.synchronize()?;

@@ -11,6 +11,7 @@ pub mod kernel;
 pub mod library;
 pub mod limits;
 pub mod memory;
+pub mod observe;
 pub mod profile;
 pub mod settings;
 pub mod stream;

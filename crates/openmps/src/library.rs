@@ -11,12 +11,13 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use openmps_engine::{
-    AirLoader, CompileError, CompileOptions, CompiledKernel, CompiledSource, ConstantValues, Diagnostic, DispatchError,
-    Engine, EngineError, KernelSignature, LanguageVersion, LoadedAir, MathMode, PrecompiledLibrary, SourceCompiler,
+    AirLoader, CompileError, CompileOptions, CompiledSource, ConstantValues, Diagnostic, DispatchError, Engine,
+    EngineError, KernelSignature, LanguageVersion, LoadedAir, MathMode, PrecompiledLibrary, SourceCompiler,
     VerifiedAir,
 };
 use thiserror::Error;
 
+use crate::capture::{self, Recipe, RecipeOrigin};
 use crate::frontends::Place;
 use crate::kernel::Kernel;
 use crate::settings::Settings;
@@ -118,7 +119,7 @@ enum Origin {
 /// A kernel with the values of its function constants.
 type PipelineKey = (String, ConstantValues);
 /// Filled by the first thread that asks, which the others wait for.
-type Pipeline = Arc<Mutex<Option<Arc<dyn CompiledKernel>>>>;
+type Pipeline = Arc<Mutex<Option<Kernel>>>;
 
 struct Inner {
     origin: Origin,
@@ -126,6 +127,8 @@ struct Inner {
     /// The process's, where none was given.
     loader: Option<Arc<dyn AirLoader>>,
     pipelines: Mutex<HashMap<PipelineKey, Pipeline>>,
+    /// The source text and how it was compiled, where captures are enabled.
+    text: Option<(Arc<str>, CompileOptions)>,
 }
 
 /// A compiled library; clones share it.
@@ -156,7 +159,8 @@ impl Library {
         options: &CompileOptions,
     ) -> Result<Self, LibraryError> {
         let compiled = compiler.compile_source(source, options)?;
-        Ok(Self::new(Origin::Source(compiled), engine, None))
+        let text = capture::is_enabled().then(|| (source.into(), options.clone()));
+        Ok(Self::new(Origin::Source(compiled), engine, None, text))
     }
 
     /// Opens the compiled library (`.metallib`, or a universal binary with one) in `bytes`, which are copied, for the process's
@@ -189,11 +193,16 @@ impl Library {
         loader: Arc<dyn AirLoader>,
         engine: Arc<dyn Engine>,
     ) -> Self {
-        Self::new(Origin::Precompiled(container), engine, Some(loader))
+        Self::new(Origin::Precompiled(container), engine, Some(loader), None)
     }
 
-    fn new(origin: Origin, engine: Arc<dyn Engine>, loader: Option<Arc<dyn AirLoader>>) -> Self {
-        Self { inner: Arc::new(Inner { origin, engine, loader, pipelines: Mutex::default() }) }
+    fn new(
+        origin: Origin,
+        engine: Arc<dyn Engine>,
+        loader: Option<Arc<dyn AirLoader>>,
+        text: Option<(Arc<str>, CompileOptions)>,
+    ) -> Self {
+        Self { inner: Arc::new(Inner { origin, engine, loader, pipelines: Mutex::default(), text }) }
     }
 
     /// Host names of the kernels, sorted.
@@ -237,11 +246,11 @@ impl Library {
             Arc::clone(pipelines.entry((name.into(), values.clone())).or_default())
         };
         let mut built = pipeline.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(compiled) = &*built {
-            return Ok(Kernel::new(Arc::clone(compiled)));
+        if let Some(kernel) = &*built {
+            return Ok(kernel.clone());
         }
         match self.inner.compile(name, values) {
-            Ok(compiled) => Ok(Kernel::new(Arc::clone(built.insert(compiled)))),
+            Ok(kernel) => Ok(built.insert(kernel).clone()),
             Err(error) => {
                 // Names that do not exist must not add up.
                 let key = (name.to_owned(), values.clone());
@@ -253,20 +262,33 @@ impl Library {
 }
 
 impl Inner {
-    fn compile(&self, name: &str, values: &ConstantValues) -> Result<Arc<dyn CompiledKernel>, LibraryError> {
+    fn compile(&self, name: &str, values: &ConstantValues) -> Result<Kernel, LibraryError> {
         let error = |error| match error {
             EngineError::NoSuchKernel(_) => LibraryError::NoSuchKernel(name.into()),
             EngineError::Invalid(reason) | EngineError::Unsupported(reason) | EngineError::Internal(reason) => {
                 LibraryError::Pipeline(reason)
             }
         };
-        let (mut air, mut signature) = self.module(name)?;
+        let (module, mut signature) = self.module(name)?;
+        let mut air = module.clone();
         if signature.needs_specialization() {
             let loader = self.loader.clone().map_or_else(frontends::air_loader, Ok).map_err(LibraryError::Pipeline)?;
             let specialized = loader.specialize(&air, name, values).map_err(error)?;
             (air, signature) = kernel_of(specialized, name)?;
         }
-        self.engine.compile(&air, &signature, &engines::options(Settings::process())).map_err(error)
+        let options = engines::options(Settings::process());
+        let compiled = self.engine.compile(&air, &signature, &options).map_err(error)?;
+        Ok(Kernel::new(compiled, self.recipe(module, air, values)))
+    }
+
+    /// What a capture needs to make the kernel again; `air` is `module` with its function constants set.
+    fn recipe(&self, module: VerifiedAir, air: VerifiedAir, values: &ConstantValues) -> Option<Arc<Recipe>> {
+        let origin = match &self.text {
+            Some((text, options)) => RecipeOrigin::Source { text: Arc::clone(text), options: options.clone() },
+            None => RecipeOrigin::Library { module },
+        };
+        let recipe = || Arc::new(Recipe { origin, constants: values.clone(), air, engine: self.engine.name() });
+        capture::is_enabled().then(recipe)
     }
 
     /// The module of the kernel `name`, with its signature.

@@ -72,3 +72,6 @@ pub const STREAM_COMMANDS_MAX: u64 = 16_384;
 pub const COMPILER_MEMORY_BYTES_MIN: u64 = 1 << 30;
 /// The compiler gets at most this part of the memory that the process may use.
 pub const COMPILER_PART_OF_MEMORY: u64 = 2;
+
+/// The most that one capture writes, in bytes, unless `OPENMPS_CAPTURE_LIMIT` says otherwise.
+pub const CAPTURE_BYTES_MAX: u64 = 4 << 30;

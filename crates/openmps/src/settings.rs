@@ -39,6 +39,8 @@ pub struct Settings {
     pub enable_fallback: Fallback,
     /// `MTL_CAPTURE_ENABLED`.
     pub capture_enabled: bool,
+    /// `OPENMPS_CAPTURE_LIMIT`: the most that one capture writes, in bytes.
+    pub capture_limit_bytes: u64,
     /// `OPENMPS_ACTIVATE`.
     pub activate: Activation,
     /// `OPENMPS_MULTITHREADED_BACKWARD`: the package leaves PyTorch's worker thread for backward passes.
@@ -128,6 +130,7 @@ impl Default for Settings {
             prefer_metal: false,
             enable_fallback: Fallback::Off,
             capture_enabled: false,
+            capture_limit_bytes: crate::limits::CAPTURE_BYTES_MAX,
             activate: Activation::WhenUnclaimed,
             multithreaded_backward: false,
             debug: DebugWords::default(),

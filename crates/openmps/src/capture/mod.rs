@@ -1,20 +1,37 @@
-//! GPU captures: a folder `NNNN-<name>.gputrace` that says what the streams were given while the capture ran.
+//! GPU captures: a folder `NNNN-<name>.gputrace` with everything that the streams ran while the capture was on, complete enough
+//! to run each kernel launch again without this program (`openmps trace replay`).
 //!
-//! Available when the process started with `MTL_CAPTURE_ENABLED=1`, as on macOS. The folder holds `manifest.txt`: a line
-//! `openmps capture 1`, then one line a command in the order in which each stream got it, `stream=<id> position=<n>
-//! <command>`, and at the end `commands=<count>`. Commands are described by kind, kernel, grid and sizes; buffer contents
-//! are not stored. Stopping waits for all streams first, so every listed command has run.
+//! Available when the process started with `MTL_CAPTURE_ENABLED=1`, as on macOS. Recorded are pipelines (source text or a
+//! library's bitcode, the compiled module, function constants), launches with their bindings and the contents of all memory
+//! that they can reach, before and after, copies, host functions, events, operators that ran on the CPU, and what the allocator
+//! did. The format is that of `openmps-trace`. Starting waits for all streams, and so does stopping, so that exactly what was
+//! encoded meanwhile is recorded.
+//!
+//! A capture never stops the program: when the disk is full or the size limit is reached, recording ends, the program goes on,
+//! and [`stop`] says so. What other streams or host threads write into the memory of a launch while it runs is not told apart
+//! from what the launch wrote.
 
-use std::fs::{self, File};
-use std::io::{self, BufWriter, Write};
-use std::path::Path;
+mod launch;
+mod observation;
+mod recipe;
+mod session;
+mod snapshot;
+
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+pub use openmps_trace::Tensor as TensorNote;
 use thiserror::Error;
 
+pub(crate) use observation::{Observation, Observed};
+pub(crate) use recipe::{LaunchNotes, Recipe, RecipeOrigin};
+use session::Session;
+
+use crate::memory::BlockEvent;
+use crate::observe::{self, HostOp, Observer};
 use crate::settings::Settings;
-use crate::stream::{self, Command, StreamError, StreamId};
+use crate::stream::{self, StreamError};
 
 /// Why a capture did not start or is not whole.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -27,8 +44,8 @@ pub enum CaptureError {
         /// Why not.
         reason: String,
     },
-    /// The capture ended, but not everything could be written.
-    #[error("Failed to write capture {file}: {reason}")]
+    /// The capture ended early, and the program went on; what was recorded until then can be read.
+    #[error("capture {file} is not complete: {reason}")]
     Write {
         /// The folder's name.
         file: String,
@@ -40,19 +57,12 @@ pub enum CaptureError {
     Stream(#[from] StreamError),
 }
 
-struct Capture {
-    file: String,
-    manifest: BufWriter<File>,
-    commands: u64,
-    /// The first failed write.
-    failed: Option<io::Error>,
-}
-
 static CAPTURING: AtomicBool = AtomicBool::new(false);
-static CAPTURE: Mutex<Option<Capture>> = Mutex::new(None);
+static SESSION: Mutex<Option<Session>> = Mutex::new(None);
 
-fn lock() -> MutexGuard<'static, Option<Capture>> {
-    CAPTURE.lock().unwrap_or_else(PoisonError::into_inner)
+/// The session's lock. Whoever holds it must not call the allocator, which calls [`record_block`] under its own.
+fn lock() -> MutexGuard<'static, Option<Session>> {
+    SESSION.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Whether captures are available in this process.
@@ -67,38 +77,40 @@ pub fn is_capturing() -> bool {
     CAPTURING.load(Ordering::Relaxed)
 }
 
-/// Starts a capture of all streams into `NNNN-<name>.gputrace`, relative to the current folder; NNNN counts the attempts.
+/// Waits for all streams, then starts a capture of them into `NNNN-<name>.gputrace`, relative to the current folder; NNNN
+/// counts the attempts. If `name` has folders in front, they must exist.
 ///
 /// # Errors
 /// [`CaptureError::Start`] when captures are not available, one runs already, or the folder cannot be made.
 pub fn start(name: &str) -> Result<(), CaptureError> {
-    start_in(Path::new(""), name, is_enabled())
+    let limit_bytes = Settings::process().capture_limit_bytes;
+    start_in(Path::new(""), name, is_enabled(), limit_bytes)
 }
 
-fn start_in(folder: &Path, name: &str, enabled: bool) -> Result<(), CaptureError> {
+fn start_in(folder: &Path, name: &str, enabled: bool, limit_bytes: u64) -> Result<(), CaptureError> {
     static ATTEMPTS: AtomicU32 = AtomicU32::new(0);
-    let file = format!("{:04}-{name}.gputrace", ATTEMPTS.fetch_add(1, Ordering::Relaxed));
-    let mut capture = lock();
-    let refuse = |reason: &str| Err(CaptureError::Start { file: file.clone(), reason: reason.into() });
+    let file = file_name(ATTEMPTS.fetch_add(1, Ordering::Relaxed), name);
+    let refuse = |reason: &str| CaptureError::Start { file: file.display().to_string(), reason: reason.into() };
     if !enabled {
-        return refuse("Capture layer is not inserted.");
+        return Err(refuse("Capture layer is not inserted."));
     }
-    if capture.is_some() {
-        return refuse("Capture manager is already capturing.");
+    stream::wait_idle_all();
+    let header = session::header(name);
+    let mut session = lock();
+    if session.is_some() {
+        return Err(refuse("Capture manager is already capturing."));
     }
-    match create(&folder.join(&file)) {
-        Ok(manifest) => *capture = Some(Capture { file, manifest, commands: 0, failed: None }),
-        Err(error) => return refuse(&error.to_string()),
-    }
+    let started = Session::start(&folder.join(&file), header, limit_bytes);
+    *session = Some(started.map_err(|error| refuse(&error.to_string()))?);
     CAPTURING.store(true, Ordering::Relaxed);
+    observe::subscribe(Observer::Capture);
     Ok(())
 }
 
-fn create(folder: &Path) -> io::Result<BufWriter<File>> {
-    fs::create_dir(folder).or_else(|error| if folder.is_dir() { Ok(()) } else { Err(error) })?;
-    let mut manifest = BufWriter::new(File::create(folder.join("manifest.txt"))?);
-    writeln!(manifest, "openmps capture 1")?;
-    Ok(manifest)
+/// `NNNN-<name>.gputrace`, behind the folders in `name`.
+fn file_name(number: u32, name: &str) -> PathBuf {
+    let (folders, name) = name.split_at(name.rfind('/').map_or(0, |slash| slash + 1));
+    format!("{folders}{number:04}-{name}.gputrace").into()
 }
 
 /// Waits for all streams and ends the capture; without effect on captures when none runs.
@@ -112,44 +124,40 @@ pub fn stop() -> Result<(), CaptureError> {
 fn stop_after(drain: impl FnOnce() -> Result<(), StreamError>) -> Result<(), CaptureError> {
     let drained = drain();
     CAPTURING.store(false, Ordering::Relaxed);
-    let ended = lock().take().map_or(Ok(()), Capture::finish);
+    observe::unsubscribe(Observer::Capture);
+    let ended = lock().take().map_or(Ok(()), Session::finish);
     drained?;
     ended
 }
 
-impl Capture {
-    fn finish(mut self) -> Result<(), CaptureError> {
-        let count = self.commands;
-        let written = writeln!(self.manifest, "commands={count}").and_then(|()| self.manifest.flush());
-        match self.failed.map_or(written, Err) {
-            Ok(()) => Ok(()),
-            Err(error) => Err(CaptureError::Write { file: self.file, reason: error.to_string() }),
-        }
+/// Notes what the allocator did; its observer.
+pub(crate) fn record_block(event: &BlockEvent) {
+    if is_capturing()
+        && let Some(session) = lock().as_mut()
+    {
+        session.block(event);
     }
 }
 
-/// Notes a command that `stream` gets at `position`.
-pub(crate) fn record(stream: StreamId, position: u64, command: &Command) {
-    if let Some(capture) = lock().as_mut() {
-        capture.commands += 1;
-        let line = command.describe();
-        if let Err(error) = writeln!(capture.manifest, "stream={} position={position} {line}", stream.0) {
-            capture.failed.get_or_insert(error);
-        }
+/// Notes an operator that ran on the CPU.
+pub(crate) fn record_host_op(op: &HostOp<'_>) {
+    if let Some(session) = lock().as_mut() {
+        session.host_op(op);
     }
 }
 
-/// The capture's lock, held over a fork.
-pub(crate) struct CaptureGuard(MutexGuard<'static, Option<Capture>>);
+/// The session's lock, held over a fork.
+pub(crate) struct CaptureGuard(MutexGuard<'static, Option<Session>>);
 
 pub(crate) fn lock_for_fork() -> CaptureGuard {
     CaptureGuard(lock())
 }
 
 impl CaptureGuard {
-    /// The capture belongs to the parent: the child forgets it and what it had not written yet.
+    /// The capture belongs to the parent: the child forgets it.
     pub(crate) fn reset_after_fork(&mut self) {
         CAPTURING.store(false, Ordering::Relaxed);
+        observe::unsubscribe(Observer::Capture);
         std::mem::forget(self.0.take());
     }
 }

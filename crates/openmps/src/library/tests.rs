@@ -3,8 +3,8 @@ use std::thread;
 
 use openmps_engine::recording::RecordingEngine;
 use openmps_engine::{
-    AddressSpace, Argument, ArgumentKind, Binding, Bindings, BufferAccess, BufferIndex, EngineOptions, Grid, Severity,
-    VerifiedAir,
+    AddressSpace, Argument, ArgumentKind, Binding, Bindings, BufferAccess, BufferIndex, CompiledKernel, EngineOptions,
+    Grid, Severity, VerifiedAir,
 };
 
 use super::*;

@@ -14,7 +14,7 @@ use super::slab::{BlockIndex, SharedBlock, Slab};
 use super::state::{Request, Shared, State, retain_count};
 use super::stats::Stats;
 use super::watermark::Watermarks;
-use super::{BlockInfo, MemoryError, Usage};
+use super::{BlockInfo, BlockObserver, MemoryError, Usage};
 use crate::stream_id::{StreamError, StreamId};
 
 /// What an allocator is made with.
@@ -37,6 +37,8 @@ pub struct AllocatorOptions {
     pub log: LogSink,
     /// Whether memory that is handed out is filled with a pattern.
     pub trash: bool,
+    /// Told of every block that is handed out or becomes free.
+    pub observer: Option<BlockObserver>,
 }
 
 /// Called with no lock held when nothing cached fits and no heap can be made; may free memory of the allocator.
@@ -75,7 +77,7 @@ impl Allocator {
             Arena::reserve(bytes_max, bytes_min).map_err(|source| MemoryError::Arena { bytes: bytes_min, source })?;
         let shared = Arc::new(Shared { arena, slab: Slab::default() });
         Ok(Allocator {
-            state: Mutex::new(State::new(Arc::clone(&shared), marks, log, options.max_heap_bytes)),
+            state: Mutex::new(State::new(Arc::clone(&shared), marks, log, options.max_heap_bytes, options.observer)),
             shared,
             clock,
             max_buffer_length_bytes: options.max_buffer_length_bytes,
@@ -215,6 +217,12 @@ impl Allocator {
         };
         record.address.store(0, Ordering::Release);
         state.free(index, &*self.clock);
+    }
+
+    /// The hard and the soft limit of the watermarks, in bytes; none is unlimited.
+    pub fn limits(&self) -> (Option<u64>, Option<u64>) {
+        let state = self.lock();
+        (state.marks.high_bytes, state.marks.low_bytes)
     }
 
     /// The handed-out block whose first address is `address`. Without a lock.

@@ -37,6 +37,7 @@ pub use allocator::{AllocationFailed, Allocator, AllocatorOptions};
 pub use clock::StreamClock;
 pub use log::{LogSink, Verbosity};
 pub use process::{allocator, existing_allocator, is_arena_address, set_log_sink};
+pub use size::PoolKind;
 pub use stats::{Stat, Stats};
 
 use crate::stream_id::{StreamError, StreamId};
@@ -79,6 +80,28 @@ impl BlockInfo {
     pub fn is_pinned(&self) -> bool {
         self.usage == Usage::Pinned
     }
+}
+
+/// Called with the allocator's lock held: it must not call the allocator.
+pub type BlockObserver = fn(&BlockEvent);
+
+/// A block was handed out or became free.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BlockEvent {
+    /// Whether it was handed out.
+    pub is_handed_out: bool,
+    /// Its first address.
+    pub address: u64,
+    /// Its size.
+    pub size_bytes: u64,
+    /// Its pool.
+    pub pool: PoolKind,
+    /// The stream that allocated it.
+    pub stream: StreamId,
+    /// In all blocks that are handed out or waiting for a stream, afterwards.
+    pub current_bytes: u64,
+    /// In all heaps, afterwards.
+    pub driver_bytes: u64,
 }
 
 /// Why memory could not be had. The texts are PyTorch's; each is raised as a `RuntimeError` unless it comes from a stream.

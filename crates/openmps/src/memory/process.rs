@@ -73,6 +73,7 @@ fn options(settings: &Settings, device: &Device) -> AllocatorOptions {
             }
         }),
         trash: settings.debug.trash,
+        observer: Some(crate::capture::record_block),
     }
 }
 

@@ -51,6 +51,7 @@ impl State {
         heap.free_run_bound = heap.free_bytes;
         let pool = heap.pool;
         self.pool_mut(pool).free_bytes += size_bytes;
+        self.observe(index, false);
         self.list(index);
     }
 

@@ -85,6 +85,7 @@ pub(super) fn options(lines: &Arc<Mutex<Vec<String>>>) -> AllocatorOptions {
         verbosity: 0,
         log: Box::new(move |line| lines.lock().expect("nobody panics with this lock").push(line.to_owned())),
         trash: false,
+        observer: None,
     }
 }
 

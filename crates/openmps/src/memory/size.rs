@@ -9,7 +9,7 @@ use super::Usage;
 
 /// The three pools.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum PoolKind {
+pub enum PoolKind {
     /// Blocks up to 1 MiB.
     Small,
     /// All larger blocks.

@@ -10,7 +10,6 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use super::AllocationFailed;
-use super::Usage;
 use super::format::size as fmt;
 use super::heap::{Heap, HeapIndex};
 use super::log::{Log, Verbosity};
@@ -21,6 +20,7 @@ use super::slab::{BlockIndex, SharedBlock, Slab};
 use super::space::Space;
 use super::stats::Stats;
 use super::watermark::Watermarks;
+use super::{BlockEvent, BlockObserver, Usage};
 use crate::stream_id::StreamId;
 
 /// What readers without the lock see.
@@ -96,6 +96,7 @@ pub(super) struct State {
     /// Blocks in all pending lists together.
     pub(super) pending_count: usize,
     pub(super) on_allocation_failed: Vec<Arc<AllocationFailed>>,
+    observer: Option<BlockObserver>,
     space: Space,
     vacant_blocks: Vec<BlockIndex>,
     vacant_heaps: Vec<HeapIndex>,
@@ -106,7 +107,13 @@ pub(super) struct State {
 }
 
 impl State {
-    pub(super) fn new(shared: Arc<Shared>, marks: Watermarks, log: Log, max_heap_bytes: u64) -> State {
+    pub(super) fn new(
+        shared: Arc<Shared>,
+        marks: Watermarks,
+        log: Log,
+        max_heap_bytes: u64,
+        observer: Option<BlockObserver>,
+    ) -> State {
         let heap_cap_bytes = heap_cap_bytes(max_heap_bytes.min(marks.recommended_bytes));
         let space = Space::new(shared.arena.base(), shared.arena.bytes());
         State {
@@ -120,6 +127,7 @@ impl State {
             heaps_by_address: BTreeMap::new(),
             pending_count: 0,
             on_allocation_failed: Vec::new(),
+            observer,
             space,
             vacant_blocks: Vec::new(),
             vacant_heaps: Vec::new(),
@@ -388,7 +396,24 @@ impl State {
         record.set_stream(request.stream);
         record.user.store(std::ptr::null_mut(), Ordering::Relaxed);
         record.address.store(address, Ordering::Release);
+        self.observe(index, true);
         address
+    }
+
+    /// Tells the observer that a block was handed out or became free.
+    pub(super) fn observe(&self, index: BlockIndex, is_handed_out: bool) {
+        if let Some(observer) = self.observer {
+            let Block { address, size_bytes, heap, .. } = *self.block(index);
+            observer(&BlockEvent {
+                is_handed_out,
+                address,
+                size_bytes,
+                pool: self.heap(heap).pool,
+                stream: self.record(index).stream(),
+                current_bytes: self.stats.allocated.current,
+                driver_bytes: self.driver_bytes(),
+            });
+        }
     }
 }
 

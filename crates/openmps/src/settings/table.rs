@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use openmps_engine::LanguageVersion;
 
-use crate::limits::COMPILER_MEMORY_BYTES_MIN;
+use crate::limits::{CAPTURE_BYTES_MAX, COMPILER_MEMORY_BYTES_MIN};
 
 use super::{Activation, Fallback, Settings, number};
 
@@ -50,7 +50,7 @@ pub fn markdown() -> String {
 const MASK: &str = "integer as C's `strtol` base 0 reads it; no number is 0";
 const RATIO: &str = "number as C's `strtod` reads it; no number is 0";
 
-static TABLE: [Setting; 19] = [
+static TABLE: [Setting; 20] = [
     Setting {
         name: "PYTORCH_DEBUG_MPS_ALLOCATOR",
         kind: MASK,
@@ -183,6 +183,19 @@ static TABLE: [Setting; 19] = [
         range: "empty is unset",
         doc: "Folder of the compiled-code cache.",
         apply: |settings, value| settings.cache_dir = path(value),
+    },
+    Setting {
+        name: "OPENMPS_CAPTURE_LIMIT",
+        kind: "decimal integer",
+        unit: "bytes",
+        default: "4 GiB",
+        range: "1 to 2^63-1; anything else warns and is ignored",
+        doc: "The most that one GPU capture writes to disk, after compression. Recording stops there, the program goes on.",
+        apply: |settings, value| {
+            let range = 1..=i64::MAX.unsigned_abs();
+            let number = whole_number(settings, "OPENMPS_CAPTURE_LIMIT", value, range, "of bytes from 1 to 2^63-1");
+            settings.capture_limit_bytes = number.unwrap_or(CAPTURE_BYTES_MAX);
+        },
     },
     Setting {
         name: "OPENMPS_COMPILER",

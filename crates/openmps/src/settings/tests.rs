@@ -138,6 +138,17 @@ fn limits_of_the_compiler_are_numbers_in_range() {
 }
 
 #[test]
+fn a_capture_has_a_limit() {
+    assert_eq!(with(&[("OPENMPS_CAPTURE_LIMIT", "1000")]).capture_limit_bytes, 1000);
+    for text in ["0", "", "4G", "9223372036854775808"] {
+        let settings = with(&[("OPENMPS_CAPTURE_LIMIT", text)]);
+        assert_eq!(settings.capture_limit_bytes, crate::limits::CAPTURE_BYTES_MAX);
+        let expected = format!("Ignoring OPENMPS_CAPTURE_LIMIT={text}, expected a number of bytes from 1 to 2^63-1");
+        assert_eq!(settings.warnings, [expected]);
+    }
+}
+
+#[test]
 fn profiler_masks_are_refused_with_the_whole_value() {
     assert_eq!(check_log_options(1023), Ok(()));
     assert_eq!(

@@ -9,6 +9,7 @@ use openmps_engine::{Bindings, CompiledKernel, DispatchError, Grid};
 
 use super::error::{CODE_INTERNAL, CODE_INVALID_RESOURCE, StreamError};
 use super::retained::Retained;
+use crate::capture::{LaunchNotes, Observed};
 use crate::event::{Signal, SignalWait};
 
 /// One unit of work of a stream, run after everything encoded before it.
@@ -18,7 +19,7 @@ pub struct Command {
 }
 
 enum Work {
-    Dispatch { kernel: Arc<dyn CompiledKernel>, bindings: Bindings, grid: Grid },
+    Dispatch { kernel: Arc<dyn CompiledKernel>, bindings: Bindings, grid: Grid, notes: Option<Box<LaunchNotes>> },
     Host { name: &'static str, call: HostCall },
     Copy { source: usize, destination: usize, size_bytes: usize },
     Signal(Signal),
@@ -32,7 +33,17 @@ impl Command {
     /// Runs `kernel` over `grid`.
     #[must_use]
     pub fn dispatch(kernel: Arc<dyn CompiledKernel>, bindings: Bindings, grid: Grid) -> Self {
-        Self { work: Work::Dispatch { kernel, bindings, grid }, retained: Retained::default() }
+        Self::dispatch_with(kernel, bindings, grid, None)
+    }
+
+    /// As [`dispatch`](Self::dispatch), with what captures record beside.
+    pub(crate) fn dispatch_with(
+        kernel: Arc<dyn CompiledKernel>,
+        bindings: Bindings,
+        grid: Grid,
+        notes: Option<Box<LaunchNotes>>,
+    ) -> Self {
+        Self { work: Work::Dispatch { kernel, bindings, grid, notes }, retained: Retained::default() }
     }
 
     /// Calls `call` on the stream's worker thread or on one that waits for the stream; `name` is for captures. An error is
@@ -68,37 +79,41 @@ impl Command {
         self
     }
 
-    /// One line for captures: what the command is, without addresses.
-    #[must_use]
-    pub fn describe(&self) -> String {
+    /// What captures see of the command.
+    pub(super) fn observed(&self) -> Observed<'_> {
         match &self.work {
-            Work::Dispatch { kernel, bindings, grid } => {
-                let Grid { threads: [x, y, z], group: [gx, gy, gz] } = grid;
-                let buffers = bindings.iter().count();
-                let name = &kernel.signature().name;
-                format!("dispatch {name} threads={x}x{y}x{z} group={gx}x{gy}x{gz} buffers={buffers}")
+            Work::Dispatch { kernel, bindings, grid, notes } => {
+                Observed::Launch { signature: kernel.signature(), bindings, grid, notes: notes.as_deref() }
             }
-            Work::Host { name, .. } => format!("host {name}"),
-            Work::Copy { size_bytes, .. } => format!("copy size_bytes={size_bytes}"),
-            Work::Signal(signal) => format!("signal event={} value={}", signal.event_id(), signal.value()),
-            Work::Wait(wait) => format!("wait event={} value={}", wait.event_id(), wait.value()),
+            Work::Host { name, .. } => Observed::Host(name),
+            Work::Copy { source, destination, size_bytes } => Observed::Copy {
+                source: *source as u64,
+                destination: *destination as u64,
+                size_bytes: *size_bytes as u64,
+            },
+            Work::Signal(signal) => Observed::Signal { event: signal.event_id().into(), value: signal.value() },
+            Work::Wait(wait) => Observed::Wait { event: wait.event_id().into(), value: wait.value() },
         }
     }
 
     /// Runs the command and lets go of what it retains. A panic inside becomes an error.
     pub(super) fn run(self) -> Result<(), StreamError> {
+        self.run_and_keep().0
+    }
+
+    /// As [`run`](Self::run), but what the command retains is still held.
+    pub(super) fn run_and_keep(self) -> (Result<(), StreamError>, Retained) {
         let Self { work, retained } = self;
         let result = catch_unwind(AssertUnwindSafe(|| work.run()))
             .unwrap_or_else(|panic| Err(StreamError::internal(panic_text(panic.as_ref()))));
-        drop(retained);
-        result
+        (result, retained)
     }
 }
 
 impl Work {
     fn run(self) -> Result<(), StreamError> {
         match self {
-            Self::Dispatch { kernel, bindings, grid } => run_dispatch(kernel.as_ref(), &bindings, &grid),
+            Self::Dispatch { kernel, bindings, grid, .. } => run_dispatch(kernel.as_ref(), &bindings, &grid),
             Self::Host { call, .. } => call(),
             Self::Copy { source, destination, size_bytes } => {
                 let source = ptr::with_exposed_provenance::<u8>(source);

@@ -15,7 +15,7 @@ use std::thread;
 
 use super::command::Command;
 use super::error::{ErrorBuffer, StreamError};
-use crate::capture;
+use crate::capture::{self, Observation};
 use crate::stream_id::StreamId;
 
 /// Turns of the spin loop before a worker or a waiter sleeps: about 20 µs where `pause` takes 40 ns.
@@ -120,9 +120,6 @@ impl Queue {
         if self.pending.fetch_add(1, Ordering::AcqRel) == 0 {
             BUSY_STREAMS.fetch_add(1, Ordering::AcqRel);
         }
-        if capture::is_capturing() {
-            capture::record(StreamId(self.id), position, &command);
-        }
         state.commands.push(command);
         match mem::replace(&mut state.worker, Worker::Awake) {
             Worker::Awake => {}
@@ -210,7 +207,7 @@ impl Queue {
 
     fn run_batch(&self, batch: &mut Vec<Command>, epoch: u64) {
         for command in batch.drain(..) {
-            let result = command.run();
+            let result = self.run_command(command);
             if self.epoch.load(Ordering::Acquire) != epoch {
                 return;
             }
@@ -220,6 +217,21 @@ impl Queue {
             }
             self.complete();
         }
+    }
+
+    /// Runs the command after the last finished one.
+    fn run_command(&self, command: Command) -> Result<(), StreamError> {
+        if !capture::is_capturing() {
+            return command.run();
+        }
+        let position = self.completed.load(Ordering::Acquire) + 1;
+        let observation = Observation::begin(StreamId(self.id), position, &command.observed());
+        let (result, retained) = command.run_and_keep();
+        if let Some(observation) = observation {
+            observation.end(&result);
+        }
+        drop(retained);
+        result
     }
 
     fn complete(&self) {
