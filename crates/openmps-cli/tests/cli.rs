@@ -6,7 +6,10 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
 use expect_test::{Expect, expect};
-use openmps::{Binding, Bindings, Buffer, BufferIndex, Grid, Library, Stream};
+use openmps::{
+    Binding, Bindings, Buffer, BufferIndex, ConstantScalar, ConstantType, ConstantValue, ConstantValues, Grid, Library,
+    Stream,
+};
 use openmps_air::metallib::Metallib;
 use serde_json::Value;
 
@@ -213,6 +216,47 @@ fn a_compiled_library_runs() {
     stream.synchronize().unwrap();
     let expected: Vec<f32> = values.iter().map(|value| if *value < 900.0 { value + 0.5 } else { 0.5 }).collect();
     assert_eq!(buffers[0].to_vec(), bytes(&expected));
+}
+
+/// The record of function constants goes through the library's file: names, numbers, types, and whether a value must be given.
+#[test]
+fn function_constants_of_a_compiled_library_take_values() {
+    let folder = Folder::new("constants");
+    let path = folder.path("constants.metallib");
+    succeed(&["compile", "constants.metal", "-o", &path]);
+    let listed = json(&succeed(&["inspect", "--json", &path]));
+    let constants = |function: usize| listed["functions"][function]["function_constants"].to_string();
+    assert_eq!(listed["functions"][1]["name"], "scale");
+    expect![[r#"[{"index":3,"name":"factor","required":false,"type":"float"},{"index":7,"name":"has_offset","required":true,"type":"bool"},{"index":8,"name":"offset","required":true,"type":"int2"}]"#]].assert_eq(&constants(1));
+    assert_eq!(constants(0), "[]");
+    openmps::library::set_compiler_directory(native());
+    let library = Library::from_metallib_file(Path::new(&path)).unwrap();
+    let error = library.kernel("scale").map(|_| ()).unwrap_err();
+    expect!["Failed to created pipeline state object, error: function constant 'has_offset' (index 7, bool): a value is required, none was set"].assert_eq(&error.to_string());
+    let mut values = ConstantValues::default();
+    values.set_name("has_offset", true);
+    values.set_index(
+        8,
+        ConstantValue::new(
+            ConstantType { scalar: ConstantScalar::Int, lanes: 2 },
+            [1_i32, 5].map(i32::to_le_bytes).concat(),
+        )
+        .unwrap(),
+    );
+    let mut with_factor = values.clone();
+    with_factor.set_index(3, 0.5_f32);
+    for (values, expected) in [(values, [7.0, 9.0]), (with_factor, [6.0, 7.0])] {
+        let kernel = library.kernel_with_constants("scale", &values).unwrap();
+        let buffer = Buffer::from_bytes(&bytes(&[2.0, 4.0])).unwrap();
+        let address = buffer.contents().as_ptr() as u64;
+        let mut bindings = Bindings::default();
+        bindings.set(BufferIndex(0), Binding::Buffer { address, size_bytes: 8 });
+        let stream = Stream::default_stream();
+        let held = [buffer.contents().as_ptr().cast_const()];
+        kernel.encode(stream, bindings, &held, Grid { threads: [2, 1, 1], group: [2, 1, 1] }).unwrap();
+        stream.synchronize().unwrap();
+        assert_eq!(buffer.to_vec(), bytes(&expected));
+    }
 }
 
 #[test]

@@ -381,7 +381,7 @@ fn evaluate_cluster(
 }
 
 /// Gives each member the value of the lane of its cluster that `source` names from its place and its operand; the own value
-/// where there is no such lane or it is inactive.
+/// where there is no such lane, zero where it is inactive.
 fn shuffle(
     lanes: &Lanes<'_>,
     first: usize,
@@ -391,13 +391,13 @@ fn shuffle(
 ) {
     for &lane in members {
         let named = source(lane - first, lanes.operand[lane] as usize).filter(|&place| place < lanes.width);
-        let active = named.map(|place| first + place).filter(|&other| lanes.active >> other & 1 == 1);
-        result[lane] = lanes.data[active.unwrap_or(lane)];
+        let other = named.map_or(lane, |place| first + place);
+        result[lane] = if lanes.active >> other & 1 == 1 { lanes.data[other] } else { 0 };
     }
 }
 
 /// `simd_shuffle_and_fill_*`: the comparison uses the delta before any reduction, so `delta == modulo` takes every value from
-/// the fill operand.
+/// the fill operand. An inactive lane gives zero, not its fill.
 fn fill_shuffle(operation: LaneOperation, lanes: &Lanes<'_>, first: usize, lane: usize) -> u64 {
     let delta = lanes.operand[lane] as usize;
     let modulo = (lanes.modulo[lane] as usize).clamp(1, lanes.width);
@@ -413,7 +413,7 @@ fn fill_shuffle(operation: LaneOperation, lanes: &Lanes<'_>, first: usize, lane:
     let values = if from_data { lanes.data } else { lanes.fill };
     let active =
         source.map(|source| base + source).filter(|&other| other < SIMD_WIDTH && lanes.active >> other & 1 == 1);
-    values[active.unwrap_or(lane)]
+    active.map_or(0, |other| values[other])
 }
 
 /// How two values become one.

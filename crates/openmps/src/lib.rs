@@ -23,9 +23,10 @@ pub use device::Device;
 pub use kernel::Kernel;
 pub use library::{Library, LibraryError};
 pub use openmps_engine::{
-    AddressMode, ArgumentKind, Binding, Bindings, BorderColor, BufferIndex, CompareFunction, CompileOptions, Grid,
-    KernelProperties, KernelSignature, LanguageVersion, MathMode, MinMagFilter, MipFilter, PixelFormat, SamplerIndex,
-    SamplerState, TextureIndex, TextureType, TextureUsage, TextureView,
+    AddressMode, ArgumentKind, Binding, Bindings, BorderColor, BufferIndex, CompareFunction, CompileOptions,
+    ConstantScalar, ConstantType, ConstantValue, ConstantValues, Grid, KernelProperties, KernelSignature,
+    LanguageVersion, MathMode, MinMagFilter, MipFilter, PixelFormat, SamplerIndex, SamplerState, TextureIndex,
+    TextureType, TextureUsage, TextureView,
 };
 pub use settings::Settings;
 pub use stream::{Stream, StreamError, StreamId};

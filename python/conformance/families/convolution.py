@@ -50,13 +50,11 @@ def _depthwise(layout: str) -> Family:
             shape = (2, channels, 1, 61)
             out = (2, channels, 1, want.shape[2])
             params = pack("17i?3x", *_params(shape, (channels, 1, 1, 5), out, (1, stride), (0, padding), (1, dilation), channels, True))
-            source = x if layout == "ncl" else x.transpose(1, 2).contiguous()
             expected = want if layout == "ncl" else want.transpose(1, 2).contiguous()
             output = Output(expected.shape, dtype)
-            # One thread makes eight outputs of a line.
-            strips = math.ceil(want.shape[2] / 8)
-            threads = (strips, channels, 2) if layout == "ncl" else (channels, strips, 2)
-            arguments = [to_device(source), to_device(weight), output.device, params, to_device(bias)]
+            # One thread makes eight outputs of a line. The layout is that of the output; inputs have their channels first.
+            threads = (math.ceil(want.shape[2] / 8), channels, 2)
+            arguments = [to_device(x), to_device(weight), output.device, params, to_device(bias)]
             yield Case([Launch(f"conv1d_depthwise_{layout}_{kind}", arguments, threads)], [Check(output, expected, rounded(SUMS, dtype))])
 
     return Family(f"conv1d_depthwise_{layout}", "convolution", cases)
@@ -89,7 +87,8 @@ def _weights(library: Library) -> Iterator[Case]:
         want = weight.permute(2, 3, 4, 1, 0).contiguous()
         output = Output(want.shape, dtype)
         params = u32(6, 5, 3, 4, *weight.stride())
-        launch = Launch(f"conv_weight_to_dhwio_{kind}", [to_device(weight), output.device, params], (6, 5, 2 * 3 * 4))
+        # One thread copies a row of a filter.
+        launch = Launch(f"conv_weight_to_dhwio_{kind}", [to_device(weight), output.device, params], (6, 5, 2 * 3))
         yield Case([launch], [Check(output, want, EXACT)])
 
 

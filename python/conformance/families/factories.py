@@ -29,7 +29,7 @@ def _fill(library: Library) -> Iterator[Case]:
         yield Case([launch], [Check(output, want)])
         output = Output(SHAPE, dtype, "strided")
         arguments = [output.device, scalar(value, dtype), i64(*reversed(SHAPE)), i64(*output.byte_strides()), u32(3)]
-        yield Case([Launch(f"fill_scalar_strided_{kind}", arguments, (7, 4 * 23))], [Check(output, want)])
+        yield Case([Launch(f"fill_scalar_strided_{kind}", arguments, (4 * 23, 7))], [Check(output, want)])
 
 
 def _arange(library: Library) -> Iterator[Case]:
@@ -37,11 +37,11 @@ def _arange(library: Library) -> Iterator[Case]:
         dtype = METAL[kind]
         count, start, step = 100, 3, 1 if dtype in (torch.uint8, torch.int8) else 2
         want = torch.arange(start, start + step * count, step).to(dtype)
-        wide = torch.float32 if dtype.is_floating_point else dtype
+        wide = torch.float32 if dtype.is_floating_point else torch.int64
         numbers = to_device(torch.tensor([start, step], dtype=wide))
         for index, letter in (("i32", "i"), ("i64", "q")):
             output = Output((count,), dtype)
-            launch = Launch(f"arange_{kind}_{index}", [output.device, numbers, pack(f"2{letter}", 0, 1)], (count,))
+            launch = Launch(f"arange_{kind}_{index}", [output.device, numbers, pack(f"2{letter}", 1, 0)], (count,))
             yield Case([launch], [Check(output, want)], f"{wide}")
 
 
@@ -179,7 +179,7 @@ def _linspace(library: Library) -> Iterator[Case]:
         start, end = -2.0, 3.0
         want = torch.linspace(start, end, steps, dtype=torch.float64).to(dtype)
         output = Output((steps,), dtype)
-        arguments = [output.device, f32(start, end, (end - start) / (steps - 1)), i32(steps, 0, 1, 0)]
+        arguments = [output.device, f32(start, (end - start) / (steps - 1), end), i32(steps, 1, 0, 0)]
         launch = Launch(f"linspace_{kind}_i32", arguments, (steps,))
         yield Case([launch], [Check(output, want, rounded(Tolerance(5e-7, 5e-7), dtype))])
 

@@ -9,7 +9,7 @@ from torch.nn import functional
 from conformance.cases import EXACT, Case, Check, Family, Launch, Library, Tolerance, rounded
 from conformance.dtypes import METAL
 from conformance.inputs import Domain, draw
-from conformance.memory import ErrorBuffer, Output, i32, pack, padded, scalar, to_device, u32
+from conformance.memory import ErrorBuffer, Output, i32, i64, pack, padded, scalar, to_device, u32
 
 SMALL = Domain(-2, 2, False)
 FLOATS = ("float", "half", "bfloat")
@@ -260,9 +260,10 @@ def _im2col(library: Library) -> Iterator[Case]:
             length = want.shape[2]
             columns = (shape[3] + 2 * pw - dw * (kw - 1) - 1) // sw + 1
             strides = [pack(f"4{wide_letter}", *reversed(torch.empty(shape, device="meta").stride()))]
-            strides.append(pack(f"4{wide_letter}", *reversed(want.stride()), 0))
+            strides.append(pack(f"4{wide_letter}", *reversed(want.stride()), columns))
+            sizes = (i32 if index == "u32" else i64)(*reversed(shape))
             # Widths come before heights.
-            arguments = [to_device(x), output.device, u32(kw, kh, dw, dh), i32(pw, ph, sw, sh), *strides, i32(*reversed(shape))]
+            arguments = [to_device(x), output.device, u32(kw, kh, dw, dh), i32(pw, ph, sw, sh), *strides, sizes]
             yield Case([Launch(f"im2col_{kind}_{index}", arguments, (length, shape[1], shape[0]))], [Check(output, want)], f"{columns} columns")
 
 

@@ -107,21 +107,21 @@ def _embedding_bag(library: Library) -> Iterator[Case]:
 def _cdist_backward(library: Library) -> Iterator[Case]:
     for name in sorted(library.names):
         parts = name.removeprefix("cdist_backward_").split("_") if name.startswith("cdist_backward_") else []
-        if len(parts) != 3 or parts[1] not in ("p1", "p2"):
+        if len(parts) != 3:
             continue
-        dtype, group, p = METAL[parts[0]], int(parts[2][2:]), {"p1": 1.0, "p2": 2.0}[parts[1]]
-        batch, points, others, size = 2, 5, 7, 6
-        x1, x2 = draw(torch.float32, (batch, points, size), SMALL), draw(torch.float32, (batch, others, size), SMALL)
-        x1, x2 = x1.to(dtype), x2.to(dtype)
+        # The kernel's number is no exponent: sums, maxima, and any other, here Euclid's.
+        dtype, group, p = METAL[parts[0]], int(parts[2][2:]), {"p0": 1.0, "p1": math.inf, "p2": 2.0}[parts[1]]
+        batch, points, others, size = 2, 5, 37, 40
+        x1, x2 = draw(dtype, (batch, points, size), SMALL), draw(dtype, (batch, others, size), SMALL)
         a = x1.double().requires_grad_()
         distance = torch.cdist(a, x2.double(), p=p, compute_mode="donot_use_mm_for_euclid_dist")
         grad = draw(dtype, tuple(distance.shape), SMALL)
         distance.backward(grad.double())
         output = Output(x1.shape, dtype)
         params = pack("4qf4x", batch, points, others, size, p - 1)
-        arguments = [to_device(x1), to_device(x2), to_device(grad), to_device(distance.detach().to(dtype)), output.device, params]
+        arguments = [to_device(x1), to_device(x2), to_device(grad), to_device(distance.detach().float()), output.device, params]
         tolerance = Tolerance(20 * rounded(Tolerance(1e-6), dtype).relative, 1e-4 if dtype == torch.float32 else 0.1)
-        launch = Launch(name, arguments, (group, size, batch * points), (group, 1, 1))
+        launch = Launch(name, arguments, (math.ceil(size / group) * group, points, batch), (group, 1, 1))
         yield Case([launch], [Check(output, a.grad.to(dtype), tolerance)])
 
 
@@ -132,8 +132,9 @@ def _histc(library: Library) -> Iterator[Case]:
         dtype, bins = METAL[kind], 16
         x = draw(dtype, (1000,), Domain(-4, 4, False))
         edges = torch.linspace(-4, 4, bins + 1).to(dtype)
-        # Edges are representable, so that the bin of a value does not depend on rounding.
-        want = torch.histogram(x.double(), edges.double()).hist.to(torch.int32)
+        # The kernel computes the bin in the dtype, whose roundings move a value across an edge; bin and edges are exact.
+        place = ((x - edges[0]) * bins / (edges[-1] - edges[0])).long().clamp(0, bins - 1)
+        want = torch.bincount(place, minlength=bins).to(torch.int32)
         output = Output((bins,), torch.int32, initial=torch.zeros(bins, dtype=torch.int32))
         arguments = [to_device(x), output.device, i64(1), u32(1000), i64(bins), to_device(edges)]
         launch = Launch(f"histc_atomic_global_{kind}", arguments, (1000,))
@@ -156,8 +157,8 @@ def _ctc(library: Library) -> Iterator[Case]:
             width = 2 * length + 1
             params = i32(0, steps, length, batch, 1, *log_probs.stride(), alpha.stride(0), alpha.stride(1), alpha.stride(2))
             arguments = [loss.device, log_alpha.device, to_device(log_probs), to_device(targets.to(target_dtype))]
-            sizes = [torch.tensor(inputs, dtype=target_dtype), torch.tensor(lengths, dtype=target_dtype)]
-            arguments += [*map(to_device, sizes), to_device((torch.arange(batch) * length).to(target_dtype)), params]
+            sizes = [torch.tensor(inputs), torch.tensor(lengths), torch.arange(batch) * length]
+            arguments += [*(to_device(each.to(torch.int32)) for each in sizes), params]
             tolerance = rounded(rounded(Tolerance(1e-5, 1e-5), dtype), dtype)
             launch = Launch(name, arguments, (batch * 32,), (32,))
             yield Case([launch], [Check(loss, want.to(dtype), tolerance)], f"{width} states")

@@ -121,7 +121,9 @@ def _random_integers(library: Library) -> Iterator[Case]:
             continue
         output, low, count = Output((COUNT,), dtype), 3, 100
         arguments = [output.device, i64(low, count), i64(*_seed()), u32(COUNT)]
-        launch = Launch(f"random_int_{kind}", arguments, (math.ceil(COUNT / PER_THREAD),))
+        # A thread has 128 random bits: two numbers of 64 bits, or four others.
+        per_thread = 2 if dtype.itemsize == 8 else PER_THREAD
+        launch = Launch(f"random_int_{kind}", arguments, (math.ceil(COUNT / per_thread),))
         yield Case([launch], _moments(output, 52.5, (count**2 - 1) / 12, low, low + count - 1))
 
 

@@ -1,7 +1,8 @@
 //! Functions over the lanes of a SIMD-group (32) or a quad-group (4): `air.simd_<op>…` and `air.quad_<op>…`.
 //!
-//! Lanes that do not take part in the call count in no reduction, scan, ballot or vote. Reading one by a shuffle, or a lane
-//! out of range, is undefined in MSL 6.9; here it gives the lane's own value. Sums and products of f32, f16 and bf16 associate
+//! Lanes that do not take part in the call count in no reduction, scan, ballot or vote. Reading one by a shuffle is undefined in
+//! MSL 6.9; here it gives zero, as Apple's GPUs do, on which PyTorch's sums of 64-bit integers rest (c10's `reduction_utils.h`).
+//! Reading a lane out of range, undefined too, gives the lane's own value. Sums and products of f32, f16 and bf16 associate
 //! from the lowest lane up in f32 and round once at the end, which MSL leaves open; min and max treat NaN like fmin and fmax.
 
 use super::integer::{number, wrapped};
@@ -115,10 +116,10 @@ impl LaneCall<'_> {
         self.group::<WIDTH>().next() == Some(self.lane)
     }
 
-    /// The value of lane `index` of the group; the own value where there is none or it is inactive.
+    /// The value of lane `index` of the group; zero where it is inactive, the own value where there is none.
     fn read<const WIDTH: u32>(&self, index: Option<u32>) -> u64 {
-        let lane = index.filter(|index| *index < WIDTH).map(|index| self.base::<WIDTH>() + index);
-        self.value(lane.filter(|lane| self.is_active(*lane)).unwrap_or(self.lane))
+        let lane = index.filter(|index| *index < WIDTH).map_or(self.lane, |index| self.base::<WIDTH>() + index);
+        if self.is_active(lane) { self.value(lane) } else { 0 }
     }
 
     /// The lane's place in its group.
@@ -135,9 +136,8 @@ impl LaneCall<'_> {
         let modulo = i64::from(self.modulo.clamp(1, SIMD_WIDTH));
         let base = i64::from(self.lane) / modulo * modulo;
         let source = if (0..modulo).contains(&from) { self.values } else { self.fill };
-        let lane = base + from.rem_euclid(modulo);
-        let lane = u32::try_from(lane).ok().filter(|lane| self.is_active(*lane)).unwrap_or(self.lane);
-        source[lane as usize]
+        let lane = u32::try_from(base + from.rem_euclid(modulo)).ok().filter(|lane| self.is_active(*lane));
+        lane.map_or(0, |lane| source[lane as usize])
     }
 
     fn place_in_cluster(&self) -> i64 {

@@ -149,9 +149,8 @@ fn shuffles_read_the_lane_that_they_name() {
         let (base, place) = (i64::from(lane) / width * width, i64::from(lane) % width);
         for operand in [0, 1, 2, 3, 5, 16, 31, 32, 40] {
             let read = |index: i64| {
-                let other = (0..width).contains(&index).then(|| (base + index) as u32);
-                let other = other.filter(|other| sample.active >> other & 1 == 1).unwrap_or(lane);
-                sample.values[other as usize]
+                let other = if (0..width).contains(&index) { (base + index) as u32 } else { lane };
+                if sample.active >> other & 1 == 1 { sample.values[other as usize] } else { 0 }
             };
             let check = |operation: &str, expected: u64| {
                 let name = format!("air.{scope}_{operation}.f32");
@@ -191,6 +190,10 @@ fn fill_shuffles_compare_before_they_wrap() {
                 assert_eq!(sample.call("air.simd_shuffle_and_fill_up.u.i32", lane, delta, modulo), up);
                 assert_eq!(sample.call("air.simd_shuffle_and_fill_down.u.i32", lane, delta, modulo), down);
             }
+            // A lane that takes no part gives zero, in neither operand the fill.
+            let alone = Sample { active: 1 << lane, ..sample };
+            let zero = alone.call("air.simd_shuffle_and_fill_down.u.i32", lane, 1, modulo);
+            assert_eq!(zero, 0);
             // Everything comes from the fill operand of the lane itself.
             let whole = sample.call("air.simd_shuffle_and_fill_up.f32", lane, modulo, modulo);
             assert_eq!(whole, sample.fill[lane as usize]);
