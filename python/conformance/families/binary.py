@@ -61,6 +61,7 @@ def structure(layout: str) -> Callable[[str, tuple], torch.Tensor]:
 
 
 SMOOTH = Domain(-3, 3, False)
+NEAR = Domain(-1.3, 1.3, False)
 COUNT = Domain(0, 6, False)
 NONZERO = Domain(1, 9, False)
 POSITIVE = Domain(0.1, 10, False)
@@ -78,6 +79,12 @@ def _log_sigmoid_backward(x: torch.Tensor, grad: torch.Tensor) -> torch.Tensor:
 def _div_trunc(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
     """The kernel rounds the quotient to the operands' type before it drops the fraction."""
     return torch.div(a, b).trunc() if a.is_floating_point() else torch.div(a, b, rounding_mode="trunc")
+
+
+def _log_add_exp(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
+    """Where the real parts of complex numbers are equal, the kernel takes the second for both."""
+    result = torch.logaddexp(a, b)
+    return torch.where(a.real == b.real, b + math.log(2), result) if result.is_complex() else result
 
 
 def _polynomials() -> list[Binary]:
@@ -131,7 +138,8 @@ ARITHMETIC = [
     Binary("hypot", torch.hypot),
     Binary("igamma", torch.igamma, POSITIVE, POSITIVE, SPECIAL),
     Binary("igammac", torch.igammac, POSITIVE, POSITIVE, SPECIAL),
-    Binary("logaddexp", torch.logaddexp, roundings=4),
+    # Complex sums cancel where imaginary parts are π apart.
+    Binary("logaddexp", _log_add_exp, NEAR, NEAR, roundings=4),
     Binary("logaddexp2", torch.logaddexp2),
     Binary("make_complex", torch.complex, tolerance=EXACT),
     Binary("polar", torch.polar, POSITIVE, PLAIN),

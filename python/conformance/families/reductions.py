@@ -74,8 +74,14 @@ def norm_params(parameter: float, x: torch.Tensor, strides: tuple[int, ...], red
     return pack(f"f2I{4 * NDIM_MAX}I", parameter, count, x.dim(), *(value for array in arrays for value in array))
 
 
+def _inputs(operation: Reduction, dtype: torch.dtype, shape: tuple[int, ...]) -> torch.Tensor:
+    """Values of the operation's domain; factors that are complex have magnitude one, so that no product overflows."""
+    x = draw(dtype, shape, operation.domain)
+    return torch.polar(torch.ones(shape), 6.3 * torch.rand(shape)).to(dtype) if operation.name == "prod" and dtype.is_complex else x
+
+
 def _generic(operation: Reduction, name: str, ti: torch.dtype, to: torch.dtype) -> Case:
-    x = draw(ti, (5, 30, 40), operation.domain)
+    x = _inputs(operation, ti, (5, 30, 40))
     source, output = Operand(x), Output((5, 40), to)
     params = norm_params(operation.parameter, x, source.strides, (1,))
     want = reference(operation, x, 1, to)
@@ -83,7 +89,7 @@ def _generic(operation: Reduction, name: str, ti: torch.dtype, to: torch.dtype) 
 
 
 def _generic_two(operation: Reduction, name: str, ti: torch.dtype, to: torch.dtype) -> Case:
-    x = draw(ti, (7, 6, 50), operation.domain)
+    x = _inputs(operation, ti, (7, 6, 50))
     source, output = Operand(x), Output((6,), to)
     params = norm_params(operation.parameter, x, source.strides, (0, 2))
     want = reference(operation, x.permute(1, 0, 2).reshape(6, 350), 1, to)
@@ -91,7 +97,7 @@ def _generic_two(operation: Reduction, name: str, ti: torch.dtype, to: torch.dty
 
 
 def _innermost(operation: Reduction, name: str, ti: torch.dtype, to: torch.dtype) -> Case:
-    x = draw(ti, (13, 307), operation.domain)
+    x = _inputs(operation, ti, (13, 307))
     groups = math.ceil(13 / (INNER_GROUP // LANES))
     arguments = [u32(13, 307), f32(operation.parameter)]
     return _case(name, operation, Operand(x), Output((13,), to), arguments, (groups * INNER_GROUP,), (INNER_GROUP,), reference(operation, x, 1, to))
@@ -99,7 +105,7 @@ def _innermost(operation: Reduction, name: str, ti: torch.dtype, to: torch.dtype
 
 def _chunk(operation: Reduction, name: str, ti: torch.dtype, to: torch.dtype) -> Case:
     rows, length, lanes = 37, 60, 4
-    x = draw(ti, (rows, length), operation.domain)
+    x = _inputs(operation, ti, (rows, length))
     per_group = INNER_GROUP // lanes
     arguments = [u32(rows, length, lanes, 1), f32(operation.parameter)]
     threads = (math.ceil(rows / per_group) * INNER_GROUP,)
@@ -108,7 +114,7 @@ def _chunk(operation: Reduction, name: str, ti: torch.dtype, to: torch.dtype) ->
 
 def _outer(height: int) -> Callable[[Reduction, str, torch.dtype, torch.dtype], Case]:
     def build(operation: Reduction, name: str, ti: torch.dtype, to: torch.dtype) -> Case:
-        x = draw(ti, (3, 70, 45), operation.domain)
+        x = _inputs(operation, ti, (3, 70, 45))
         arguments = [u32(70, 45, 1, 0), f32(operation.parameter), u32(45, 1, 70 * 45, 0)]
         threads = (math.ceil(45 / LANES) * LANES, height, 3)
         return _case(name, operation, Operand(x), Output((3, 45), to), arguments, threads, (LANES, height, 1), reference(operation, x, 1, to))
@@ -117,13 +123,13 @@ def _outer(height: int) -> Callable[[Reduction, str, torch.dtype, torch.dtype], 
 
 
 def _narrow(operation: Reduction, name: str, ti: torch.dtype, to: torch.dtype) -> Case:
-    x = draw(ti, (3, 211, 5), operation.domain)
+    x = _inputs(operation, ti, (3, 211, 5))
     arguments = [u32(211, 5, 1, 0), f32(operation.parameter)]
     return _case(name, operation, Operand(x), Output((3, 5), to), arguments, (256, 1, 3), (256, 1, 1), reference(operation, x, 1, to))
 
 
 def _flat(operation: Reduction, name: str, ti: torch.dtype, to: torch.dtype) -> Case:
-    x = draw(ti, (3, 1501), operation.domain)
+    x = _inputs(operation, ti, (3, 1501))
     source, output = Operand(x), Output((3,), to)
     want = reference(operation, x, 1, to)
     if operation.parameter:

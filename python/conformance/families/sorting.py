@@ -128,8 +128,7 @@ def _radix(kind: str, topk: int | None) -> Case:
     """Count, scan and scatter for every digit; the last scatter writes wide indices."""
     dtype = METAL[kind]
     bits = 4 if dtype.itemsize == 1 else 8
-    group = {1: 256, 2: 512, 4: 512}[dtype.itemsize]
-    per_thread = 16 if bits == 4 else 4
+    group, per_thread = 512, 8 if bits == 4 else 4
     suffix = f"_{bits}bit" + ("_tptg512" if dtype.itemsize == 2 else "")
     tile = group * per_thread
     rows, length = 2, 2 * tile + 300
