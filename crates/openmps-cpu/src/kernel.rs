@@ -1,11 +1,14 @@
 //! A loaded kernel and its dispatch over threadgroups.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Instant;
 
 use openmps_engine::{Bindings, CompiledKernel, Completion, DispatchError, Grid, KernelProperties, KernelSignature};
 
 use crate::abi::{GroupContext, PRIVATE_BYTES_MAX, SIMD_WIDTH, THREADS_PER_GROUP_MAX};
 use crate::bind::{BoundArguments, bind};
+use crate::cost::Cost;
 use crate::group::{self, FiberKernel};
 use crate::jit::call::Entry;
 use crate::jit::load::{LoadError, load};
@@ -16,9 +19,8 @@ use crate::scratch;
 
 /// Chunks for each thread of the pool: more balance the load better, fewer cost less.
 const CHUNKS_PER_THREAD: u64 = 8;
-/// A launch with less estimated work (in instructions of one thread, about a nanosecond each without vectors) runs inline:
-/// publishing it costs about as much as it could save.
-const INLINE_INSTRUCTIONS_MAX: u64 = 8 * 1024;
+/// A launch with less estimated work runs inline: publishing it costs about as much as it could save.
+const INLINE_NANOSECONDS_MAX: u64 = 5_000;
 /// Threads of a made-up threadgroup of a kernel that cannot observe threadgroups.
 const FLAT_THREADS: u32 = 4096;
 
@@ -29,6 +31,7 @@ const STEP_THREADS: [u32; 2] = [1, 32];
 pub(crate) struct CpuKernel {
     signature: KernelSignature,
     entry: Entry,
+    cost: Cost,
 }
 
 impl CpuKernel {
@@ -47,7 +50,8 @@ impl CpuKernel {
             let reason = format!("{} and {frame_bytes} bytes of private memory for each thread", info.private_bytes);
             return Err(LoadError::Malformed(reason));
         }
-        Ok(Self { signature, entry })
+        let cost = Cost::guess(entry.info());
+        Ok(Self { signature, entry, cost })
     }
 
     fn run(&self, bindings: &Bindings, grid: &Grid) -> Result<(), DispatchError> {
@@ -59,20 +63,13 @@ impl CpuKernel {
         let grid = if self.entry.info().flat != 0 { flat_shape(grid) } else { *grid };
         let groups = grid.group_count();
         let threads = grid.threads.into_iter().map(u64::from).fold(1, u64::saturating_mul);
-        let work = threads.saturating_mul(u64::from(self.entry.info().cost.max(1)));
-        let launch = Dispatch { kernel: self, bound: &bound, grid };
-        let failed = |reason| DispatchError::Failed { kernel: self.signature.name.clone(), reason };
-        if groups == 1 || work < INLINE_INSTRUCTIONS_MAX {
-            return pool::run_inline(1, &|_| launch.run_groups(0, groups)).map_err(failed);
+        let launch =
+            Dispatch { kernel: self, bound: &bound, grid, measured: self.cost.is_due().then(AtomicU64::default) };
+        let result = launch.run(groups, self.cost.nanoseconds(threads));
+        if let Some(nanoseconds) = &launch.measured {
+            self.cost.learn(threads, nanoseconds.load(Ordering::Relaxed));
         }
-        let threads = u64::try_from(pool::thread_count()).expect("a count of threads is small");
-        let chunk = groups.div_ceil(CHUNKS_PER_THREAD * threads);
-        let chunks = u32::try_from(groups.div_ceil(chunk)).expect("at most 8 chunks a thread");
-        let run_chunk = |number: u32| {
-            let first = u64::from(number) * chunk;
-            launch.run_groups(first, (first + chunk).min(groups))
-        };
-        pool::run(chunks, &run_chunk).map_err(failed)
+        result.map_err(|reason| DispatchError::Failed { kernel: self.signature.name.clone(), reason })
     }
 
     fn check_grid(&self, grid: &Grid) -> Result<(), DispatchError> {
@@ -101,6 +98,8 @@ struct Dispatch<'run> {
     kernel: &'run CpuKernel,
     bound: &'run BoundArguments<'run>,
     grid: Grid,
+    /// Nanoseconds of all chunks, when they are wanted.
+    measured: Option<AtomicU64>,
 }
 
 // SAFETY: addresses in `bound` point to memory that the dispatch's caller keeps alive and that kernels may share between
@@ -108,6 +107,30 @@ struct Dispatch<'run> {
 unsafe impl Sync for Dispatch<'_> {}
 
 impl Dispatch<'_> {
+    /// Runs all `groups`, on as many threads as pays for `nanoseconds` of work.
+    fn run(&self, groups: u64, nanoseconds: u64) -> Result<(), String> {
+        let threads = u64::try_from(pool::thread_count()).expect("a count of threads is small");
+        if groups == 1 || nanoseconds < INLINE_NANOSECONDS_MAX || threads == 1 {
+            return pool::run_inline(1, &|_| self.run_chunk(0, groups));
+        }
+        let chunk = groups.div_ceil(CHUNKS_PER_THREAD * threads);
+        let chunks = u32::try_from(groups.div_ceil(chunk)).expect("at most 8 chunks a thread");
+        let run_chunk = |number: u32| {
+            let first = u64::from(number) * chunk;
+            self.run_chunk(first, (first + chunk).min(groups))
+        };
+        pool::run(chunks, nanoseconds, &run_chunk)
+    }
+
+    fn run_chunk(&self, first: u64, end: u64) -> Result<(), String> {
+        let Some(measured) = &self.measured else { return self.run_groups(first, end) };
+        let start = Instant::now();
+        let result = self.run_groups(first, end);
+        let nanoseconds = u64::try_from(start.elapsed().as_nanos()).unwrap_or(u64::MAX);
+        measured.fetch_add(nanoseconds, Ordering::Relaxed);
+        result
+    }
+
     /// Runs the threadgroups with linear numbers `first..end` on the calling thread.
     fn run_groups(&self, first: u64, end: u64) -> Result<(), String> {
         let _flush = FlushDenormals::enter();

@@ -13,6 +13,7 @@
 
 pub mod abi;
 mod bind;
+mod cost;
 mod engine;
 mod fiber;
 mod float;

@@ -8,9 +8,13 @@ use std::any::Any;
 use std::cell::UnsafeCell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
 
+use super::Wake;
 use super::worker::{WakeUp, spin_until};
+
+/// The number of a launch's caller.
+const CALLER: usize = 0;
 
 type Work<'a> = dyn Fn(u32) -> Result<(), String> + Sync + 'a;
 
@@ -20,6 +24,8 @@ pub(super) struct Launch {
     /// Chunks of the running launch; 0 between launches.
     chunks: AtomicU32,
     finished: AtomicU32,
+    /// Workers that may take chunks: those whose number, from 1, is not greater.
+    workers: AtomicUsize,
     work: UnsafeCell<Option<*const Work<'static>>>,
     error: Mutex<Option<String>>,
     pub(super) wake_up: WakeUp,
@@ -37,39 +43,43 @@ impl Launch {
             ticket: AtomicU64::new(0),
             chunks: AtomicU32::new(0),
             finished: AtomicU32::new(0),
+            workers: AtomicUsize::new(0),
             work: UnsafeCell::new(None),
             error: Mutex::new(None),
             wake_up: WakeUp::new(),
         }
     }
 
-    /// Runs a launch; the caller holds the pool's `busy` lock.
-    pub(super) fn run(&self, chunks: u32, work: &Work<'_>) -> Result<(), String> {
+    /// Runs a launch on the caller and at most `workers` workers; the caller holds the pool's `busy` lock.
+    pub(super) fn run(&self, chunks: u32, workers: usize, wake: Wake, work: &Work<'_>) -> Result<(), String> {
         // SAFETY: only the lifetime changes; nobody uses the pointer after this function, which waits for all chunks.
         let work = unsafe { std::mem::transmute::<*const Work<'_>, *const Work<'static>>(work) };
         // SAFETY: no launch runs, so that nobody has taken a chunk and reads `work`.
         unsafe { *self.work.get() = Some(work) };
         self.finished.store(0, Ordering::Relaxed);
+        self.workers.store(workers, Ordering::Relaxed);
         let epoch = (self.ticket.load(Ordering::Relaxed) >> 32).wrapping_add(1) & 0xffff_ffff;
         self.ticket.store(epoch << 32, Ordering::Release);
         self.chunks.store(chunks, Ordering::Release);
-        self.wake_up.announce();
-        self.take_part();
+        if wake == Wake::Everyone {
+            self.wake_up.announce();
+        }
+        self.take_part(CALLER);
         spin_until(|| self.finished.load(Ordering::Acquire) == chunks);
         self.chunks.store(0, Ordering::Release);
         let error = self.error.lock().unwrap_or_else(std::sync::PoisonError::into_inner).take();
         error.map_or(Ok(()), Err)
     }
 
-    /// Whether there may be a chunk to take.
-    pub(super) fn has_work(&self) -> bool {
+    /// Whether there may be a chunk for worker `number` to take.
+    pub(super) fn has_work(&self, number: usize) -> bool {
         let next = self.ticket.load(Ordering::Acquire) & 0xffff_ffff;
-        next < u64::from(self.chunks.load(Ordering::Acquire))
+        next < u64::from(self.chunks.load(Ordering::Acquire)) && number <= self.workers.load(Ordering::Relaxed)
     }
 
-    /// Takes and runs chunks until none is left.
-    pub(super) fn take_part(&self) {
-        while let Some(chunk) = self.take() {
+    /// Takes and runs chunks until none is left for worker `number`.
+    pub(super) fn take_part(&self, number: usize) {
+        while let Some(chunk) = self.take(number) {
             // SAFETY: this thread has taken a chunk, so that the launch that wrote `work` is still running.
             let work = unsafe { *self.work.get() };
             let work = work.expect("a launch stores its work before its chunks can be taken");
@@ -84,12 +94,12 @@ impl Launch {
         }
     }
 
-    fn take(&self) -> Option<u32> {
+    fn take(&self, number: usize) -> Option<u32> {
         let mut ticket = self.ticket.load(Ordering::Acquire);
         loop {
             let next = u32::try_from(ticket & 0xffff_ffff).expect("masked to 32 bits");
-            // Read after the ticket: a count that belongs to a newer epoch makes the exchange below fail.
-            if next >= self.chunks.load(Ordering::Acquire) {
+            // Read after the ticket: counts that belong to another epoch make the exchange below fail.
+            if next >= self.chunks.load(Ordering::Acquire) || number > self.workers.load(Ordering::Relaxed) {
                 return None;
             }
             match self.ticket.compare_exchange_weak(ticket, ticket + 1, Ordering::AcqRel, Ordering::Acquire) {

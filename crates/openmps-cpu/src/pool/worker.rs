@@ -9,6 +9,9 @@ use super::launch::Launch;
 /// How long a worker spins after its last work. Long enough for the next kernel of a stream, short enough that an idle process
 /// does not burn a core: waking a worker takes 50–100 µs on a virtual machine, so spinning less loses more than it saves.
 const SPIN: Duration = Duration::from_micros(200);
+/// How much of that a worker keeps its core to itself. Afterwards it looks for work as often, but another thread that can run
+/// (one of OpenMP's, in an ATen op behind the kernel) gets the core at once.
+const SPIN_ALONE: Duration = Duration::from_micros(20);
 /// Turns between two looks at the clock.
 const TURNS: u32 = 64;
 
@@ -44,30 +47,37 @@ impl WakeUp {
     }
 }
 
-/// A worker's life.
-pub(super) fn serve(launch: &Launch) {
+/// The life of worker `number`, from 1.
+pub(super) fn serve(launch: &Launch, number: usize) {
     loop {
         let seen = launch.wake_up.announcements.load(Ordering::SeqCst);
-        if launch.has_work() {
-            launch.take_part();
-            continue;
-        }
-        let start = Instant::now();
-        let mut turns = 0_u32;
-        let idle = loop {
-            if launch.has_work() {
-                break false;
-            }
-            spin_loop();
-            turns += 1;
-            if turns.is_multiple_of(TURNS) && start.elapsed() > SPIN {
-                break true;
-            }
-        };
-        if idle && launch.wake_up.announcements.load(Ordering::SeqCst) == seen {
+        if launch.has_work(number) {
+            launch.take_part(number);
+        } else if !spins_into_work(launch, number) {
+            // An announcement since `seen` was read ends the sleep at once.
             launch.wake_up.sleep(seen);
         }
     }
+}
+
+/// Looks for work during [`SPIN`]; whether there was some.
+fn spins_into_work(launch: &Launch, number: usize) -> bool {
+    let start = Instant::now();
+    let mut turns = 0_u32;
+    while !launch.has_work(number) {
+        spin_loop();
+        turns += 1;
+        if turns.is_multiple_of(TURNS) {
+            let spent = start.elapsed();
+            if spent > SPIN {
+                return false;
+            }
+            if spent > SPIN_ALONE {
+                std::thread::yield_now();
+            }
+        }
+    }
+    true
 }
 
 /// Waits for `done`, giving the CPU away when that takes long: the thread waited for may need it.
