@@ -1,0 +1,223 @@
+"""How fast the engine runs kernels: against C, PoCL, ATen, and the machine's own limits.
+
+Each kernel is written in Metal, and the same work is done by a C function (clang -O3 -march=native -ffast-math, with libmvec), by the same kernel on
+PoCL where that is installed (Debian package pocl-opencl-icd) and by ATen's op on the CPU where there is one. All are measured in turn.
+A figure is how many times faster the engine is than the reference: the median of the pairs, and the quartiles. Results are
+compared before anything is measured.
+
+Usage: engine.py [--engine scalar|vector] [--all-cores] [--large] [--samples N] [--library] [KERNEL...]
+`--large` takes working sets beyond the caches, `--library` measures kernels of PyTorch's own Metal library against ATen's ops.
+"""
+
+import argparse
+import math
+import os
+import statistics
+import sys
+from concurrent.futures import ThreadPoolExecutor
+
+SAMPLE_SECONDS = 0.004
+# A sample of a kernel that takes longer is one call, and there are fewer of them.
+SLOW_SECONDS = 0.1
+SLOW_SAMPLES = 3
+
+
+def arguments() -> argparse.Namespace:
+    """What was asked for."""
+    parser = argparse.ArgumentParser(prog="engine.py")
+    parser.add_argument("kernel", nargs="*")
+    parser.add_argument("--engine", choices=["auto", "scalar", "vector"], default="auto")
+    parser.add_argument("--all-cores", action="store_true")
+    parser.add_argument("--large", action="store_true")
+    parser.add_argument("--library", action="store_true")
+    parser.add_argument("--samples", type=int, default=9)
+    return parser.parse_args()
+
+
+class Machine:
+    """The limits of the machine, measured: bandwidth of the triad, and multiply-adds."""
+
+    def __init__(self, library, pool, threads: int):
+        import ctypes
+
+        import torch
+        from kernels.host import FMA_ACCUMULATORS
+        from timing import seconds_per_call
+
+        count = 1 << 23
+        a, b, y = torch.rand(count), torch.rand(count), torch.zeros(count)
+        library.limit_triad.argtypes = [ctypes.c_void_p] * 3 + [ctypes.c_long] * 2
+        library.limit_fma.argtypes = [ctypes.c_void_p, ctypes.c_long]
+        bounds = [count * part // threads for part in range(threads + 1)]
+        ranges = list(zip(bounds[:-1], bounds[1:], strict=True))
+        plain = [tensor.data_ptr() for tensor in (y, a, b)]
+        turns = 1 << 16
+        outs = [torch.zeros(FMA_ACCUMULATORS) for _ in range(threads)]
+
+        def triad():
+            list(pool.map(lambda part: library.limit_triad(*plain, *part), ranges))
+
+        def fma():
+            list(pool.map(lambda out: library.limit_fma(out.data_ptr(), turns), outs))
+
+        self.bandwidth = 12 * count / min(seconds_per_call(triad, 1) for _ in range(9))
+        self.flops = 2 * FMA_ACCUMULATORS * turns * threads / min(seconds_per_call(fma, 1) for _ in range(9))
+
+
+def on_device(case, kernel):
+    """The case's arguments on the device, and a call that runs the kernel and waits."""
+    import torch
+
+    given = [argument.to("mps") if isinstance(argument, torch.Tensor) else argument for argument in case.arguments]
+    threads, group = list(case.threads), list(case.group)
+
+    def run() -> None:
+        kernel(*given, threads=threads, group_size=group)
+        torch.mps.synchronize()
+
+    return given, run
+
+
+def measured(functions: dict, samples: int) -> dict[str, list[float]]:
+    """Seconds per call of each, in turn."""
+    from timing import calls_for, seconds_per_call
+
+    calls = {name: calls_for(function, SAMPLE_SECONDS) for name, function in functions.items()}
+    if max(seconds_per_call(function, 1) for function in functions.values()) > SLOW_SECONDS:
+        samples = min(samples, SLOW_SAMPLES)
+    times: dict[str, list[float]] = {name: [] for name in functions}
+    for _ in range(samples):
+        for name, function in functions.items():
+            times[name].append(seconds_per_call(function, calls[name]))
+    return times
+
+
+def ratio(ours: list[float], theirs: list[float]) -> tuple[float, str]:
+    """How many times faster ours is: the median of the pairs, and its text with the quartiles."""
+    pairs = sorted(b / a for a, b in zip(ours, theirs, strict=True))
+    middle = statistics.median(pairs)
+    low, high = pairs[len(pairs) // 4], pairs[-1 - len(pairs) // 4]
+    return middle, f"{middle:7.2f} ({low:.2f}-{high:.2f})"
+
+
+def checked(case, name: str, results: list, expected) -> None:
+    """Ends the program when an output is wrong."""
+    import torch
+
+    actual = results[case.outputs[0]]
+    actual = actual.cpu() if actual.device.type != "cpu" else actual
+    size = max(1.0, float(expected.float().abs().max()))
+    error = (actual.reshape(-1).double() - expected.reshape(-1).double()).abs()
+    # Of chaotic kernels a few values may differ: the mean error counts where the tolerance is that of a share.
+    worst = float(error.mean()) if case.name == "mandelbrot" else float(error.max())
+    if not math.isfinite(worst) or worst > case.tolerance * size:
+        index = int(error.argmax())
+        sys.exit(f"{case.name}: {name} is wrong by {worst}: {actual.reshape(-1)[index]} at {index}, expected {expected.reshape(-1)[index]}")
+    torch.mps.synchronize()
+
+
+def fresh(case) -> list:
+    """The arguments with outputs of their own."""
+    return [argument.clone() if index in case.outputs else argument for index, argument in enumerate(case.arguments)]
+
+
+def run_case(case, kernel, library, opencl, pool, threads: int, samples: int) -> dict[str, list[float]]:
+    """Checks and measures one kernel and its references."""
+    import torch
+    from kernels.host import run_c
+
+    given, run = on_device(case, kernel)
+    functions, results = {"ours": run}, {}
+    if case.c:
+        own = fresh(case)
+        functions["C"], results["C"] = run_c(library, case, own, pool, min(threads, case.units)), own
+    if opencl is not None and case.has_opencl:
+        own = fresh(case)
+        functions["PoCL"], results["PoCL"] = opencl.runner(case, own), own
+    for function in functions.values():
+        function()
+    expected = case.expected() if case.expected else results["C"][case.outputs[0]]
+    for name, own in {**results, "the engine": given}.items():
+        checked(case, name, own, expected.clone())
+    if case.aten is not None:
+        functions["ATen"] = case.aten
+    torch.mps.synchronize()
+    return measured(functions, samples)
+
+
+def table(cases: list, machine: Machine, *, compiled, library, opencl, pool, threads: int, samples: int) -> dict[str, list[float]]:
+    """Prints a line a kernel; returns the ratios by reference."""
+    ratios: dict[str, list[float]] = {}
+    print(f"{'kernel':24}{'us':>10} {'of limit':>9}  {'times faster than C':22}{'than PoCL':22}{'than ATen':22}")
+    for case in cases:
+        times = run_case(case, getattr(compiled(case), case.name), library, opencl, pool, threads, samples)
+        ours = statistics.median(times["ours"])
+        shares = []
+        if case.bytes:
+            shares.append(case.bytes / ours / machine.bandwidth)
+        if case.flops:
+            shares.append(case.flops / ours / machine.flops)
+        columns = []
+        for reference in ("C", "PoCL", "ATen"):
+            if reference in times:
+                value, text = ratio(times["ours"], times[reference])
+                ratios.setdefault(reference, []).append(value)
+            columns.append(f"{text if reference in times else '-':22}")
+        share = f"{max(shares):8.2f}" if shares else f"{'-':>8}"
+        print(f"{case.name:24}{ours * 1e6:10.1f} {share}   {''.join(columns)}{case.note}".rstrip(), flush=True)
+    return ratios
+
+
+def dispatch_line(samples: int) -> str:
+    """The time of an empty kernel, with its wait."""
+    import torch
+    from timing import absolute, calls_for, seconds_per_call
+
+    kernel = torch.mps.compile_shader("kernel void none() {}").none
+
+    def run() -> None:
+        kernel(threads=1)
+        torch.mps.synchronize()
+
+    calls = calls_for(run, SAMPLE_SECONDS)
+    return absolute("empty kernel, with its wait", [seconds_per_call(run, calls) for _ in range(samples)], unit="us", scale=1e6, limit="<= 5 us")
+
+
+def main() -> None:
+    """The program."""
+    options = arguments()
+    threads = len(os.sched_getaffinity(0)) if options.all_cores else 1
+    # Read when libraries load: ours and ATen's threads, PoCL's, and the engine.
+    os.environ |= {"OMP_NUM_THREADS": str(threads), "POCL_MAX_PTHREAD_COUNT": str(threads), "POCL_CPU_MAX_CU_COUNT": str(threads)}
+    if options.engine != "auto":
+        os.environ["OPENMPS_ENGINE"] = options.engine
+    import torch
+    from kernels import elementwise, host, matrices, rows, torch_library
+    from timing import machine as machine_line
+
+    torch.manual_seed(1)
+    print(machine_line())
+    if options.library:
+        torch_library.run(options.kernel, measured, ratio, options.samples)
+        return
+    scale = 4 if options.large else 2
+    cases = [case for theme in (elementwise, rows, matrices) for case in theme.cases(scale) if not options.kernel or case.name in options.kernel]
+    unknown = set(options.kernel) - {case.name for case in cases}
+    if unknown:
+        sys.exit(f"no such kernel: {', '.join(sorted(unknown))}")
+    library, opencl = host.compile_c(cases), host.pocl()
+    with ThreadPoolExecutor(threads) as pool:
+        machine = Machine(library, pool, threads)
+        print(f"# engine {options.engine}, {threads} threads, limits: {machine.bandwidth / 1e9:.1f} GB/s, {machine.flops / 1e9:.0f} Gflop/s", end="")
+        print("" if opencl else ", PoCL is not installed")
+        ratios = table(
+            cases, machine, compiled=lambda case: torch.mps.compile_shader(case.metal()), library=library, opencl=opencl, pool=pool,
+            threads=threads, samples=options.samples,
+        )
+    for reference, values in ratios.items():
+        print(f"geometric mean over {len(values)} kernels: {statistics.geometric_mean(values):.2f} times faster than {reference}, least {min(values):.2f}")
+    print(dispatch_line(options.samples))
+
+
+if __name__ == "__main__":
+    main()

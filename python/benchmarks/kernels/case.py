@@ -1,0 +1,136 @@
+"""One kernel of the benchmark: written once for Metal and OpenCL C, with a C function and an ATen op that do the same."""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import torch
+
+METAL_HEADER = """
+#include <metal_stdlib>
+#include <metal_simdgroup_matrix>
+using namespace metal;
+#define BARRIER threadgroup_barrier(mem_flags::mem_threadgroup)
+#define COUNT(place, value) atomic_fetch_add_explicit(place, value, memory_order_relaxed)
+#define COUNTED(place) atomic_load_explicit(place, memory_order_relaxed)
+#define RESET(place) atomic_store_explicit(place, 0u, memory_order_relaxed)
+#define HIGH_PRODUCT(a, b) mulhi(a, b)
+#define AS_FLOAT(a) float(a)
+"""
+OPENCL_HEADER = """
+#define BARRIER barrier(CLK_LOCAL_MEM_FENCE)
+#define COUNT(place, value) atomic_add(place, value)
+#define COUNTED(place) *(place)
+#define RESET(place) *(place) = 0
+#define HIGH_PRODUCT(a, b) mul_hi(a, b)
+#define AS_FLOAT(a) (float)(a)
+"""
+# Declarations in threadgroup memory; `LOCAL(type, name, count)` in a body.
+LOCAL = re.compile(r"LOCAL\((\w+), (\w+), ([^)]*)\)")
+LOCAL_COUNTERS = re.compile(r"LOCAL_COUNTERS\((\w+), (\w+)\)")
+C_HEADER = """
+#include <math.h>
+#include <stdint.h>
+typedef uint32_t uint;
+"""
+
+# What a body may call a thread's place: in Metal an attribute of a parameter, in OpenCL C the start of the body. Kernels over a
+# plane use the second form of each.
+POSITIONS = {
+    "gid": ("uint gid [[thread_position_in_grid]]", "uint gid = get_global_id(0);"),
+    "lid": ("uint lid [[thread_position_in_threadgroup]]", "uint lid = get_local_id(0);"),
+    "group": ("uint group [[threadgroup_position_in_grid]]", "uint group = get_group_id(0);"),
+    "at": ("uint2 at [[thread_position_in_grid]]", "uint2 at = (uint2)(get_global_id(0), get_global_id(1));"),
+    "place": ("uint2 place [[thread_position_in_threadgroup]]", "uint2 place = (uint2)(get_local_id(0), get_local_id(1));"),
+    "tile": ("uint2 tile [[threadgroup_position_in_grid]]", "uint2 tile = (uint2)(get_group_id(0), get_group_id(1));"),
+    "lane": ("uint lane [[thread_index_in_simdgroup]]", None),
+    "simdgroup": ("uint simdgroup [[simdgroup_index_in_threadgroup]]", None),
+}
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """A buffer that is read (`in`) or written (`out`, `counters`), or one number (`value`)."""
+
+    kind: str
+    type: str
+    name: str
+
+    def metal(self) -> str:
+        """The declaration in Metal."""
+        return {
+            "in": f"device const {self.type}* {self.name}",
+            "out": f"device {self.type}* {self.name}",
+            "counters": f"device atomic_uint* {self.name}",
+            "value": f"constant {self.type}& {self.name}",
+        }[self.kind]
+
+    def opencl(self) -> str:
+        """The declaration in OpenCL C."""
+        return {
+            "in": f"__global const {self.type}* {self.name}",
+            "out": f"__global {self.type}* {self.name}",
+            "counters": f"__global uint* {self.name}",
+            "value": f"{self.type} {self.name}",
+        }[self.kind]
+
+
+def parameters(text: str) -> tuple[Parameter, ...]:
+    """From ``kind type name, …``."""
+    return tuple(Parameter(*part.split()) for part in text.split(","))
+
+
+@dataclass
+class Case:
+    """A kernel with its data. `arguments` are CPU tensors and numbers in the order of the parameters."""
+
+    name: str
+    parameters: tuple[Parameter, ...]
+    positions: str
+    body: str
+    arguments: list
+    threads: tuple[int, ...]
+    group: tuple[int, ...]
+    c: str = ""
+    """The body of a C function over the units ``begin`` to ``end``, with the parameters' names."""
+    units: int = 0
+    aten: Callable[[], object] | None = None
+    """Runs the op on CPU tensors of the same values."""
+    expected: Callable[[], torch.Tensor] | None = None
+    """What the (first) output must be; without one the C function's result."""
+    tolerance: float = 1e-4
+    has_opencl: bool = True
+    bytes: int = 0
+    """That must cross the memory bus."""
+    flops: int = 0
+    c_prelude: str = ""
+    note: str = ""
+    outputs: list[int] = field(init=False)
+
+    def __post_init__(self):
+        self.outputs = [index for index, parameter in enumerate(self.parameters) if parameter.kind in ("out", "counters")]
+
+    def metal(self) -> str:
+        """The kernel in Metal."""
+        declared = [f"{parameter.metal()} [[buffer({index})]]" for index, parameter in enumerate(self.parameters)]
+        declared += [POSITIONS[name][0] for name in self.positions.split()]
+        body = LOCAL.sub(r"threadgroup \1 \2[\3]", LOCAL_COUNTERS.sub(r"threadgroup atomic_uint \1[\2]", self.body))
+        return f"{METAL_HEADER}\nkernel void {self.name}({', '.join(declared)}) {{\n{body}\n}}\n"
+
+    def opencl(self) -> str:
+        """The kernel in OpenCL C."""
+        declared = ", ".join(parameter.opencl() for parameter in self.parameters)
+        starts = "\n".join(POSITIONS[name][1] for name in self.positions.split())
+        body = LOCAL.sub(r"__local \1 \2[\3]", LOCAL_COUNTERS.sub(r"__local uint \1[\2]", self.body))
+        return f"{OPENCL_HEADER}\n__kernel void {self.name}({declared}) {{\n{starts}\n{body}\n}}\n"
+
+    def c_function(self) -> str:
+        """The C function."""
+        declared = {
+            "in": "const {0.type}* restrict {0.name}",
+            "out": "{0.type}* restrict {0.name}",
+            "counters": "uint* restrict {0.name}",
+            "value": "{0.type} {0.name}",
+        }
+        arguments = [declared[parameter.kind].format(parameter) for parameter in self.parameters]
+        return f"{self.c_prelude}\nvoid {self.name}({', '.join(arguments)}, long begin, long end) {{\n{self.c}\n}}\n"
