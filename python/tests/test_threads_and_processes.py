@@ -113,3 +113,24 @@ def test_forked_before_first_use():
             print(process.exitcode, queue.get())
     """
     assert snippets.output(code) == "0 4.0"
+
+
+def test_kernels_use_as_many_threads_as_ops():
+    code = """
+        import pathlib, torch
+        lib = torch.mps.compile_shader(
+            "kernel void work(device float* x, uint i [[thread_position_in_grid]]) "
+            "{ for (uint n = 0; n < 1000; n++) x[i] = x[i] * 0.5f + 1.0f; }"
+        )
+        def workers():
+            x = torch.zeros(100000, device="mps")
+            lib.work(x)
+            assert torch.all(x == 2).item()
+            names = [path.read_text().strip() for path in pathlib.Path("/proc/self/task").glob("*/comm")]
+            return sorted(name for name in names if name.startswith("openmps-cpu-"))
+        for count in (1, 3):
+            torch.set_num_threads(count)
+            print(workers())
+    """
+    lines = ["[]", "['openmps-cpu-1', 'openmps-cpu-2']"]
+    assert snippets.output_fresh(code, OMP_NUM_THREADS="3").splitlines() == lines

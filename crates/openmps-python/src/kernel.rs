@@ -76,6 +76,7 @@ impl PyKernel {
         let threads = options.threads.or_else(|| arguments.first_tensor_elements.map(|count| vec![count]));
         let max_threads = kernel.properties().max_total_threads_per_threadgroup;
         let grid = grid::grid(threads.as_ref(), options.group_size.as_ref(), max_threads)?;
+        openmps_torch::abi::threads::follow();
         kernel
             .encode_with_notes(stream, arguments.bindings, &arguments.retained, grid, arguments.notes)
             .map_err(|error| library_error(slf.py(), &error))?;

@@ -11,6 +11,7 @@
 #include "Status.h"
 #include "VtablePatch.h"
 
+#include <ATen/Parallel.h>
 #include <ATen/detail/CUDAHooksInterface.h>
 #include <ATen/detail/HIPHooksInterface.h>
 #include <ATen/detail/XPUHooksInterface.h>
@@ -49,6 +50,11 @@ void writeLog(const char* text, uint64_t size_bytes) {
   std::cerr.write(text, static_cast<std::streamsize>(size_bytes)) << std::endl;
 }
 
+// Kernels use as many threads as ATen's ops.
+int32_t threadCount() {
+  return at::get_num_threads();
+}
+
 // Refuses bad settings before anything has changed, and tells about ignored ones. Masks that the profiler cannot take are
 // told about as well and raise where the profiler is started: nothing else needs them.
 void readSettings() {
@@ -58,6 +64,7 @@ void readSettings() {
     TORCH_WARN(openmps_error_message());
   }
   check(openmps_set_log_sink(&writeLog));
+  check(openmps_set_thread_count_source(&threadCount));
   for (uint32_t index = 0; const char* warning = openmps_settings_warning(index); ++index) {
     TORCH_WARN(warning);
   }

@@ -14,6 +14,8 @@ typedef int32_t OpenmpsStatus;
 typedef struct OpenmpsGenerator OpenmpsGenerator;
 // Gets one line of the allocator's log: bytes and their number.
 typedef void (*OpenmpsLogSink)(const char* text, uint64_t size_bytes);
+// Tells how many threads an op of ATen would use now.
+typedef int32_t (*OpenmpsThreadCount)(void);
 
 // mod.rs
 // The call succeeded.
@@ -334,6 +336,11 @@ OpenmpsStatus openmps_synchronize_all(void);
 
 // Whether any stream may still run something: one relaxed load.
 bool openmps_any_pending(void);
+
+// threads.rs
+
+// Where the number of threads comes from; the first source stays.
+OpenmpsStatus openmps_set_thread_count_source(OpenmpsThreadCount source);
 
 #ifdef __cplusplus
 } // extern "C"

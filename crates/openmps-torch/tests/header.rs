@@ -153,7 +153,9 @@ fn render() -> String {
          typedef int32_t OpenmpsStatus;\n\
          // An opaque handle, freed with openmps_generator_free().\ntypedef struct OpenmpsGenerator OpenmpsGenerator;\n\
          // Gets one line of the allocator's log: bytes and their number.\n\
-         typedef void (*OpenmpsLogSink)(const char* text, uint64_t size_bytes);\n",
+         typedef void (*OpenmpsLogSink)(const char* text, uint64_t size_bytes);\n\
+         // Tells how many threads an op of ATen would use now.\n\
+         typedef int32_t (*OpenmpsThreadCount)(void);\n",
     );
     for file in files {
         let text = fs::read_to_string(&file).unwrap();

@@ -22,6 +22,19 @@ pub(crate) fn engine() -> Result<Arc<dyn Engine>, String> {
     Ok(Arc::clone(ENGINE.get_or_init(make)))
 }
 
+/// Lets kernels that start from now on use `count` threads of the host; 0 for as many as is usual. Not under
+/// `OPENMPS_DEBUG=serial`.
+#[cfg(feature = "cpu")]
+pub(crate) fn use_threads(count: usize) {
+    if !Settings::process().debug.serial {
+        openmps_cpu::limit_threads(count);
+    }
+}
+
+/// Without an engine there is nothing to limit.
+#[cfg(not(feature = "cpu"))]
+pub(crate) fn use_threads(_count: usize) {}
+
 /// The process's engine.
 ///
 /// # Errors

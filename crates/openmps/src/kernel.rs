@@ -12,6 +12,12 @@ use crate::library::LibraryError;
 use crate::profile;
 use crate::stream::{Command, Retained, Stream};
 
+/// Lets kernels that start from now on use `count` threads of the host, at most `OMP_NUM_THREADS` and the CPUs that the process
+/// may use, whichever is more; 0 for as many as is usual. `OPENMPS_DEBUG=serial` stays in force.
+pub fn use_threads(count: usize) {
+    crate::engines::use_threads(count);
+}
+
 /// A compiled kernel; clones share it.
 #[derive(Clone)]
 pub struct Kernel {

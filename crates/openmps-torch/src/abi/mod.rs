@@ -14,6 +14,7 @@ pub mod profile;
 pub mod random;
 pub mod settings;
 pub mod stream;
+pub mod threads;
 
 use std::ffi::{CStr, c_char};
 use std::panic::{AssertUnwindSafe, catch_unwind};
