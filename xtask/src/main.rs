@@ -30,6 +30,8 @@ usage: ./dev <command>
                  PyTorch's op database on \"mps\" against \"cpu\"; --help for its options
   accuracy [POINTS [SEED]]
                  errors of Metal's math functions in ulps: the page docs/accuracy.md, on standard output
+  fuzz engine [SECONDS [SEED]]
+                 random kernels on every engine and in an interpreter; what differs is made small
   tidy           the rules of the house that a machine can check
   bless          rewrite snapshot files and texts from what the code prints now, then read the diff
   book           the book (docs/), needs mdbook
@@ -67,6 +69,14 @@ fn run() -> Result<()> {
         ("accuracy", numbers) => {
             let example = ["run", "--quiet", "--release", "--package", "openmps-suite", "--example", "accuracy", "--"];
             command("cargo").args(example).args(numbers).run(&workspace)
+        }
+        ("fuzz", [what, numbers @ ..]) if what == "engine" => {
+            let program = ["run", "--quiet", "--release", "--package", "openmps-suite", "--bin", "differential", "--"];
+            let mut run = command("cargo").args(program).arg("run");
+            for (option, number) in ["--seconds", "--seed"].into_iter().zip(numbers) {
+                run = run.arg(option).arg(number);
+            }
+            run.run(&workspace)
         }
         ("tidy", []) => tidy::run(&workspace),
         ("bless", []) => {

@@ -8,8 +8,8 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use openmps_cpu::{CpuEngine, LlvmCodeGenerator};
 use openmps_engine::{
-    Binding, Bindings, BufferIndex, CompileOptions, CompiledKernel, CompiledSource, Engine as _, EngineOptions, Grid,
-    SourceCompiler as _,
+    Binding, Bindings, BufferIndex, CompileOptions, CompiledKernel, CompiledSource, Engine, EngineError, EngineOptions,
+    Grid, SourceCompiler as _,
 };
 use openmps_msl::{DriverConfig, MslCompiler};
 
@@ -66,10 +66,26 @@ impl Program {
     /// When there is no such kernel or the engine cannot build it.
     #[must_use]
     pub fn kernel(&self, name: &str) -> Arc<dyn CompiledKernel> {
+        let kernel = self.kernel_on(engine(), name, &EngineOptions::default());
+        kernel.unwrap_or_else(|error| panic!("kernel '{name}': {error}"))
+    }
+
+    /// Machine code of kernel `name` from `engine` with `options`.
+    ///
+    /// # Errors
+    /// What the engine says.
+    ///
+    /// # Panics
+    /// When there is no such kernel.
+    pub fn kernel_on(
+        &self,
+        engine: &dyn Engine,
+        name: &str,
+        options: &EngineOptions,
+    ) -> Result<Arc<dyn CompiledKernel>, EngineError> {
         let signature = self.compiled.kernels.iter().find(|kernel| kernel.name == name);
         let signature = signature.unwrap_or_else(|| panic!("no kernel '{name}'"));
-        let kernel = engine().compile(&self.compiled.air, signature, &EngineOptions::default());
-        kernel.unwrap_or_else(|error| panic!("kernel '{name}': {error}"))
+        engine.compile(&self.compiled.air, signature, options)
     }
 }
 
@@ -104,10 +120,18 @@ impl Launch {
     /// # Panics
     /// When the launch fails.
     pub fn run(&self, kernel: &dyn CompiledKernel, threads: u32, group: u32) {
+        self.run_grid(kernel, &Grid { threads: [threads, 1, 1], group: [group, 1, 1] });
+    }
+
+    /// Runs `kernel` over `grid`, and waits.
+    ///
+    /// # Panics
+    /// When the launch fails.
+    pub fn run_grid(&self, kernel: &dyn CompiledKernel, grid: &Grid) {
         let outcome = Arc::new(Mutex::new(None));
         let stored = Arc::clone(&outcome);
         let completion = Box::new(move |result| *stored.lock().unwrap_or_else(PoisonError::into_inner) = Some(result));
-        kernel.dispatch(&self.bindings, &Grid { threads: [threads, 1, 1], group: [group, 1, 1] }, completion);
+        kernel.dispatch(&self.bindings, grid, completion);
         let result = outcome.lock().unwrap_or_else(PoisonError::into_inner).take();
         let result = result.expect("the engine completes before it returns");
         result.unwrap_or_else(|error| panic!("kernel '{}': {error}", kernel.signature().name));

@@ -36,8 +36,16 @@ pub(super) fn lower(declaration: &Declaration, body: &mut Body) -> Option<Lowere
     }
 }
 
+/// What the runtime is asked for: nothing but to wait.
+const SIMDGROUP_BARRIER: LaneCall =
+    LaneCall { operation: LaneOperation::Barrier, element: Element::U32, count: 0, width: 32 };
+
+/// The code of a call of the runtime that only waits.
+pub(crate) fn simdgroup_barrier_code() -> u32 {
+    SIMDGROUP_BARRIER.code()
+}
+
 /// Waits for the active lanes of the SIMD-group.
 pub(super) fn simdgroup_barrier(body: &mut Body) {
-    let call = LaneCall { operation: LaneOperation::Barrier, element: Element::U32, count: 0, width: 32 };
-    lane_call(body, &call, None, None, "null");
+    lane_call(body, &SIMDGROUP_BARRIER, None, None, "null");
 }

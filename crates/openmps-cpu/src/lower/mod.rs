@@ -22,6 +22,7 @@ mod texture;
 use openmps_engine::EngineError;
 use openmps_llvm::Function;
 
+pub(crate) use barrier::simdgroup_barrier_code;
 use text::{Body, Ty, Value};
 
 use crate::tensor::layout::Fragments;

@@ -20,6 +20,14 @@ pub(super) struct LaneCall {
     pub(super) width: u32,
 }
 
+impl LaneCall {
+    /// The operation as the runtime reads it.
+    pub(super) fn code(&self) -> u32 {
+        let Self { operation, element, count, width } = self;
+        *operation as u32 | (*element as u32) << 8 | count << 16 | width << 24
+    }
+}
+
 /// Calls the runtime with the address of the operation's words.
 pub(super) fn lane_call(
     body: &mut Body,
@@ -28,8 +36,7 @@ pub(super) fn lane_call(
     modulo: Option<&Value>,
     words: &str,
 ) {
-    let LaneCall { operation, element, count, width } = call;
-    let code = *operation as u32 | (*element as u32) << 8 | count << 16 | width << 24;
+    let code = call.code();
     let number = |body: &mut Body, value: Option<&Value>| match value {
         Some(value) => body.cast("zext", value, &Ty::scalar("i32")).name,
         None => "0".to_owned(),

@@ -14,6 +14,7 @@ mod sites;
 mod stack;
 mod tables;
 mod threadgroup;
+mod turns;
 
 use openmps_air::intrinsics::TENSOR_PREFIX;
 use openmps_engine::{EngineError, EngineOptions, KernelSignature, VerifiedAir};
@@ -132,6 +133,8 @@ fn build(
     inline_everything(module, machine, form.symbol())?;
     observer.after("inline", module)?;
     if form == Form::Fiber {
+        turns::run(module, machine)?;
+        observer.after("turns", module)?;
         sites::run(module);
     }
     let threadgroup_bytes = threadgroup::run(module, form, signature)?;

@@ -8,7 +8,7 @@ use crate::abi::KERNEL_SYMBOL;
 use crate::lower::order::weak_topological_order;
 
 /// The runtime function whose first operand is a site.
-const LANE_FUNCTION: &str = "openmps_lane";
+pub(super) const LANE_FUNCTION: &str = "openmps_lane";
 
 /// Numbers the sites of the exported function.
 pub(super) fn run(module: &Module<'_>) {

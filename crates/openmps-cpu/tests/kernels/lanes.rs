@@ -289,3 +289,38 @@ fn matrices_multiply() {
         }
     }
 }
+
+#[test]
+fn lanes_that_skip_an_operation_wait_for_the_turn_to_end() {
+    // Odd lanes skip the second sum of each turn and come to the first one of the next turn before the others.
+    let text = "declare i32 @air.simd_sum.s.i32(i32) convergent
+define void @k(ptr addrspace(1) %out, ptr addrspace(1) %in, i32 %at) {
+entry:
+  br label %turn
+turn:
+  %i = phi i32 [ 0, %entry ], [ %next, %end ]
+  %before = phi i32 [ 0, %entry ], [ %after, %end ]
+  %all = call i32 @air.simd_sum.s.i32(i32 1)
+  %with.all = add i32 %before, %all
+  %bit = and i32 %at, 1
+  %is.odd = icmp eq i32 %bit, 1
+  br i1 %is.odd, label %end, label %middle
+middle:
+  %even = call i32 @air.simd_sum.s.i32(i32 1000)
+  %with.even = add i32 %with.all, %even
+  br label %end
+end:
+  %after = phi i32 [ %with.all, %turn ], [ %with.even, %middle ]
+  %next = add i32 %i, 1
+  %again = icmp ult i32 %next, 3
+  br i1 %again, label %turn, label %exit
+exit:
+  %l = zext i32 %at to i64
+  %q = getelementptr i32, ptr addrspace(1) %out, i64 %l
+  store i32 %after, ptr addrspace(1) %q
+  ret void
+}";
+    let mut input = vec![0_i32; 64];
+    let expected: Vec<i32> = (0..64).map(|lane| 3 * if lane % 2 == 1 { 32 } else { 32 + 16_000 }).collect();
+    assert_eq!(run(text, &mut input, 64), expected);
+}
