@@ -22,6 +22,10 @@ pub(crate) enum Steps {
     #[cfg_attr(not(test), expect(dead_code, reason = "steps of the vector engine"))]
     /// Up to 32 threads of one row; the function's parameters are context and the segment's number, x first.
     RowSegments,
+    #[cfg_attr(not(test), expect(dead_code, reason = "steps of the vector engine"))]
+    /// As [`Self::RowSegments`], with the position of the segment's first thread in the threadgroup (three words) as further
+    /// parameters.
+    PlacedSegments,
 }
 
 /// Writes the exported function over the split function that is in the module.
@@ -47,7 +51,7 @@ macro_rules! line {
 impl Driver<'_> {
     fn write(&mut self) {
         let positions = match self.steps {
-            Steps::Threads => "i32, i32, i32, ",
+            Steps::Threads | Steps::PlacedSegments => "i32, i32, i32, ",
             Steps::SimdGroups | Steps::RowSegments => "",
         };
         line!(self, "declare i32 @{STEP}(ptr, i32, {positions}ptr, i32)");
@@ -82,7 +86,7 @@ impl Driver<'_> {
                 line!(self, "  %rounded = add nuw i32 %threads, {}", SIMD_WIDTH - 1);
                 line!(self, "  %steps = lshr i32 %rounded, {}", SIMD_WIDTH.trailing_zeros());
             }
-            Steps::RowSegments => {
+            Steps::RowSegments | Steps::PlacedSegments => {
                 line!(self, "  %rounded = add nuw i32 %size.x, {}", SIMD_WIDTH - 1);
                 line!(self, "  %segments = lshr i32 %rounded, {}", SIMD_WIDTH.trailing_zeros());
                 line!(self, "  %segments.y = mul nuw i32 %segments, %size.y");
@@ -92,10 +96,19 @@ impl Driver<'_> {
         line!(self, "  br label %state.0");
     }
 
+    /// How many threads of a row a step has, where the driver counts positions.
+    fn row_threads(&self) -> Option<usize> {
+        match self.steps {
+            Steps::Threads => Some(1),
+            Steps::PlacedSegments => Some(SIMD_WIDTH),
+            Steps::SimdGroups | Steps::RowSegments => None,
+        }
+    }
+
     /// The counters of a loop over the steps, as phis of block `loop.<state>` that comes from `state.<state>` and `latch`.
     fn counters(&mut self, state: usize, latch: &str) {
         line!(self, "  %step.{state} = phi i32 [ 0, %state.{state} ], [ %step.{state}.next, %{latch} ]");
-        if self.steps == Steps::Threads {
+        if self.row_threads().is_some() {
             for axis in ["x", "y", "z"] {
                 line!(self, "  %{axis}.{state} = phi i32 [ 0, %state.{state} ], [ %{axis}.{state}.next, %{latch} ]");
             }
@@ -113,7 +126,7 @@ impl Driver<'_> {
     /// Calls the step of the loop's counters in `state`.
     fn call(&mut self, state: usize) {
         let positions = match self.steps {
-            Steps::Threads => format!("i32 %x.{state}, i32 %y.{state}, i32 %z.{state}, "),
+            Steps::Threads | Steps::PlacedSegments => format!("i32 %x.{state}, i32 %y.{state}, i32 %z.{state}, "),
             Steps::SimdGroups | Steps::RowSegments => String::new(),
         };
         line!(
@@ -125,9 +138,9 @@ impl Driver<'_> {
     /// Counts, and goes to `loop.<state>` while there are steps, else to `next`.
     fn count(&mut self, state: usize, next: &str) {
         line!(self, "  %step.{state}.next = add nuw i32 %step.{state}, 1");
-        if self.steps == Steps::Threads {
-            line!(self, "  %x.{state}.up = add nuw i32 %x.{state}, 1");
-            line!(self, "  %x.{state}.wraps = icmp eq i32 %x.{state}.up, %size.x");
+        if let Some(threads) = self.row_threads() {
+            line!(self, "  %x.{state}.up = add nuw i32 %x.{state}, {threads}");
+            line!(self, "  %x.{state}.wraps = icmp uge i32 %x.{state}.up, %size.x");
             line!(self, "  %x.{state}.next = select i1 %x.{state}.wraps, i32 0, i32 %x.{state}.up");
             line!(self, "  %x.{state}.carry = zext i1 %x.{state}.wraps to i32");
             line!(self, "  %y.{state}.up = add nuw i32 %y.{state}, %x.{state}.carry");

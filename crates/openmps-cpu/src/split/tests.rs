@@ -16,8 +16,11 @@ fn check(parameters: &str, body: &str, expected: Expect) -> Split {
     module.verify().unwrap_or_else(|error| panic!("{error} in {module}"));
     let step = module.function(STEP).unwrap().as_value().to_string();
     expected.assert_eq(&step);
-    let kinds: &[Steps] =
-        if parameters == SIMD_GROUP { &[Steps::RowSegments, Steps::SimdGroups] } else { &[Steps::Threads] };
+    let kinds: &[Steps] = if parameters == SIMD_GROUP {
+        &[Steps::RowSegments, Steps::SimdGroups]
+    } else {
+        &[Steps::Threads, Steps::PlacedSegments]
+    };
     for steps in kinds {
         context.parse_ir(&driver_text(&split, *steps)).unwrap().verify().unwrap();
     }
