@@ -1,5 +1,7 @@
 //! What can be typed.
 
+pub(crate) mod trace;
+
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -25,6 +27,8 @@ pub(crate) enum Command {
     Inspect(Inspect),
     /// Compile a Metal source to a Metal library.
     Compile(Compile),
+    /// Work with captures of what the device did.
+    Trace(trace::Trace),
 }
 
 #[derive(Args, Debug)]

@@ -31,6 +31,7 @@ fn main() -> ExitCode {
         Command::Check(check) => command::check::run(check),
         Command::Inspect(inspect) => command::inspect::run(inspect),
         Command::Compile(compile) => command::compile::run(compile),
+        Command::Trace(trace) => command::trace::run(trace),
     };
     match result {
         // Whoever reads the output has seen enough.

@@ -3,14 +3,16 @@
 use std::sync::Arc;
 
 use openmps_engine::{
-    ArgumentKind, Bindings, CompiledKernel, DispatchError, Grid, KernelProperties, KernelSignature, Presence,
-    SamplerIndex, TextureIndex,
+    ArgumentKind, Bindings, CompiledKernel, DispatchError, EngineError, Grid, KernelProperties, KernelSignature,
+    Presence, SamplerIndex, TextureIndex,
 };
 
 use crate::capture::{self, LaunchNotes, Recipe, TensorNote};
 use crate::library::LibraryError;
 use crate::profile;
+use crate::settings::Settings;
 use crate::stream::{Command, Retained, Stream};
+use crate::{engines, frontends};
 
 /// Lets kernels that start from now on use `count` threads of the host, at most `OMP_NUM_THREADS` and the CPUs that the process
 /// may use, whichever is more; 0 for as many as is usual. `OPENMPS_DEBUG=serial` stays in force.
@@ -29,6 +31,22 @@ pub struct Kernel {
 impl Kernel {
     pub(crate) fn new(compiled: Arc<dyn CompiledKernel>, recipe: Option<Arc<Recipe>>) -> Self {
         Self { compiled, recipe }
+    }
+
+    /// The kernel `name` of a module of AIR (LLVM bitcode) whose function constants have their values, for the process's engine.
+    ///
+    /// # Errors
+    /// [`LibraryError::Create`] where there is no reader of AIR or no engine, [`LibraryError::NoSuchKernel`],
+    /// [`LibraryError::Pipeline`].
+    pub fn from_air(bitcode: &[u8], name: &str) -> Result<Self, LibraryError> {
+        let loader = frontends::air_loader().map_err(LibraryError::Create)?;
+        let engine = engines::engine().map_err(LibraryError::Create)?;
+        let failed = |error: EngineError| LibraryError::Pipeline(error.to_string());
+        let loaded = loader.load(bitcode).map_err(failed)?;
+        let signature = loaded.kernels.iter().find(|kernel| kernel.name == name);
+        let signature = signature.ok_or_else(|| LibraryError::NoSuchKernel(name.into()))?;
+        let options = engines::options(Settings::process());
+        Ok(Self::new(engine.compile(&loaded.air, signature, &options).map_err(failed)?, None))
     }
 
     /// The host name.

@@ -13,6 +13,7 @@ pub mod limits;
 pub mod memory;
 pub mod observe;
 pub mod profile;
+pub mod replay;
 pub mod settings;
 pub mod stream;
 mod stream_id;
@@ -26,7 +27,7 @@ pub use openmps_engine::{
     AddressMode, ArgumentKind, Binding, Bindings, BorderColor, BufferIndex, CompareFunction, CompileOptions,
     ConstantScalar, ConstantType, ConstantValue, ConstantValues, Grid, KernelProperties, KernelSignature,
     LanguageVersion, MathMode, MinMagFilter, MipFilter, PixelFormat, SamplerIndex, SamplerState, TextureIndex,
-    TextureType, TextureUsage, TextureView,
+    TextureLevel, TextureType, TextureUsage, TextureView,
 };
 pub use settings::Settings;
 pub use stream::{Stream, StreamError, StreamId};

@@ -3,3 +3,4 @@
 pub(crate) mod check;
 pub(crate) mod compile;
 pub(crate) mod inspect;
+pub(crate) mod trace;
