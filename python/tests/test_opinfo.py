@@ -78,7 +78,7 @@ entry.op = lambda x: torch.sin(x if x.device.type == "cpu" else Doubled.apply(x)
 assert check.run(unit).failed == right.passed
 entry.op = lambda x: torch.sin(x.cpu())
 assert "a result is on cpu" in check.run(unit).texts[0]
-entry.op = lambda x: torch.sin(x) + torch.rand(1).item()
+entry.op = lambda x: torch.rand_like(x)
 random = check.run(unit)
 assert random.failed == 0 and random.skipped["random: shapes and dtypes agree"] > 0
 """
