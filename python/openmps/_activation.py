@@ -161,7 +161,7 @@ def _has_nvidia_node() -> bool:
 
 def _install(torch) -> None:
     """Loads the native parts and completes torch with them. What torch sees of it comes last."""
-    from openmps import _convolution, _names, _plugin, _storage, _streams
+    from openmps import _convolution, _matmul, _names, _plugin, _storage, _streams
 
     plugin = _plugin.load()
     plugin.activate(torch.version.git_version or "")
@@ -172,6 +172,8 @@ def _install(torch) -> None:
     _streams.rebind(torch)
     torch._C._has_mps = True
     _clear_caches(torch)
+    if "PYTORCH_MPS_PREFER_METAL" in os.environ:
+        _matmul.install(torch)
     if os.environ.get("OPENMPS_MULTITHREADED_BACKWARD") != "1":
         torch._C._set_multithreading_enabled(False)
     atexit.register(_finish, plugin, os.getpid())

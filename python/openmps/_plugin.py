@@ -2,6 +2,10 @@
 
 import ctypes
 import os
+from collections.abc import Callable
+
+_OBSERVER = ctypes.CFUNCTYPE(None, ctypes.c_char_p)
+_observers: list = []
 
 _NATIVE = os.path.join(os.path.dirname(__file__), "_native")
 
@@ -17,6 +21,9 @@ class Plugin:
         self._error = library.openmps_torch_error
         self._error.argtypes = ()
         self._error.restype = ctypes.c_char_p
+        self._observe_fallbacks = library.openmps_torch_observe_fallbacks
+        self._observe_fallbacks.argtypes = (_OBSERVER,)
+        self._observe_fallbacks.restype = None
         self._drain_autograd = library.openmps_torch_drain_autograd
         self._drain_autograd.argtypes = ()
         self._drain_autograd.restype = None
@@ -29,6 +36,13 @@ class Plugin:
         """
         if self._activate(torch_git_version.encode()) != 0:
             raise RuntimeError(self._error().decode(errors="replace"))
+
+    def observe_fallbacks(self, observer: Callable[[bytes], None] | None) -> None:
+        """Calls ``observer`` with the name of every op that the real backend lacks, and runs it on the CPU; None ends that."""
+        callback = _OBSERVER(observer) if observer is not None else _OBSERVER()
+        self._observe_fallbacks(callback)
+        # The library holds a pointer that ctypes frees with the object; another thread may be in the last one.
+        _observers.append(callback)
 
     def drain_autograd(self) -> None:
         """Waits, without the interpreter lock, until torch's autograd worker for this device has let go of its last graph."""

@@ -96,3 +96,49 @@ def test_numpy_is_refused_with_the_usual_words():
 def test_dlpack_device():
     device_type, index = torch.ones(1, device="mps").__dlpack_device__()
     assert (int(device_type), index) == (8, 0)
+
+
+_ANSWERS = """
+    import torch
+    print(torch.backends.mps.get_name(), torch.backends.mps.get_core_count(), torch.mps.recommended_max_memory(), torch._C._mps_maxBufferLength())
+    print(torch.backends.mps.is_macos_or_newer(15, 2), torch.backends.mps.is_macos_or_newer(26, 0))
+    for size in (4 << 30, 10 << 30):
+        try:
+            torch.empty(size, dtype=torch.uint8, device="mps")
+        except RuntimeError as error:
+            print(error)
+    held = []
+    try:
+        for _ in range(6):
+            held.append(torch.empty(3 << 30, dtype=torch.uint8, device="mps"))
+    except RuntimeError as error:
+        print(len(held), error)
+    print(torch.accelerator.get_memory_info()[1])
+    library = torch.mps.compile_shader("kernel void version(device int* out) { out[0] = __METAL_VERSION__; }")
+    out = torch.zeros(1, dtype=torch.int32, device="mps")
+    library.version(out, threads=1)
+    print(out.item())
+"""
+
+
+def test_a_mac_of_your_choice():
+    lines = snippets.output(_ANSWERS, OPENMPS_DEVICE="m1-8gb").splitlines()
+    assert lines[0] == "Apple M1 8 5726633984 4294967296"
+    assert lines[1] == "True False"
+    assert lines[2:4] == ["Invalid buffer size: 4.00 GiB", "Invalid buffer size: 10.00 GiB"]
+    assert lines[4].startswith("3 MPS backend out of memory (MPS allocated: 9.00 GiB, other allocations: 0 bytes, max allowed: 9.07 GiB)")
+    assert lines[5:] == ["5726633984", "320"]
+
+
+def test_another_version_of_macos():
+    lines = snippets.output(_ANSWERS, OPENMPS_DEVICE="M2-Max-96GB@26.0").splitlines()
+    assert lines[0] == "Apple M2 Max 38 77309411328 57982058496"
+    assert lines[1] == "True True" and lines[-1] == "400"
+
+
+def test_an_unknown_mac_is_refused_with_the_known_ones():
+    outcome = snippets.run("import torch; print(torch.backends.mps.is_available())", OPENMPS_DEVICE="m9-8gb")
+    assert outcome.stdout == "False\n"
+    assert "OPENMPS_DEVICE is 'm9-8gb', expected one of m1-8gb, m1-16gb, m1-pro-16gb" in outcome.stderr
+    outcome = snippets.run("import torch; print(torch.backends.mps.is_available())", OPENMPS_DEVICE="m5-16gb@15.2")
+    assert "expected a version of macOS from 26.0 to 27.0 behind '@': 26.0, 26.2, 26.4, 27.0" in outcome.stderr

@@ -5,7 +5,7 @@ pub(crate) mod trace;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use openmps::{CompileOptions, LanguageVersion, MathMode, Settings};
+use openmps::{CompileOptions, Device, LanguageVersion, MathMode, Settings};
 
 /// Metal kernels without an Apple GPU: checks, shows and precompiles Metal sources and libraries.
 #[derive(Debug, Parser)]
@@ -93,7 +93,7 @@ enum Metal {
 impl Language {
     /// The flags, and the settings where there is no flag.
     pub(crate) fn options(&self) -> CompileOptions {
-        let options = openmps::library::compile_options(Settings::process(), LanguageVersion::default());
+        let options = openmps::library::compile_options(Settings::process(), Device::shared().language_version());
         let language_version = match self.metal {
             Some(Metal::V3_1) => LanguageVersion::Metal3_1,
             Some(Metal::V3_2) => LanguageVersion::Metal3_2,

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use openmps::library::compile_options;
-use openmps::{LanguageVersion, Library, Settings};
+use openmps::{Device, Library, Settings};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
@@ -48,7 +48,7 @@ impl PyPrecompiledLibrary {
 /// `torch._C._mps_compileShader`: compiles Metal source, all includes but the standard library's already expanded.
 #[pyfunction]
 fn compile_shader(py: Python<'_>, source: &str) -> PyResult<PyLibrary> {
-    let options = compile_options(Settings::process(), LanguageVersion::default());
+    let options = compile_options(Settings::process(), Device::shared().language_version());
     let library = py.detach(|| Library::from_source(source, &options)).map_err(|error| library_error(py, &error))?;
     Ok(PyLibrary { library })
 }

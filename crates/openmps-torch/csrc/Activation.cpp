@@ -60,6 +60,7 @@ int32_t threadCount() {
 void readSettings() {
   uint32_t fallback = 0;
   check(openmps_settings_fallback(&fallback));
+  check(openmps_settings_check_device());
   if (openmps_profile_initialize() != OPENMPS_OK) {
     TORCH_WARN(openmps_error_message());
   }

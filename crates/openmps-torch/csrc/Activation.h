@@ -19,6 +19,13 @@ OPENMPS_TORCH_EXPORT const char* openmps_torch_error(void);
 // the last backward pass, since that needs the GIL, which a finalizing interpreter never gives.
 OPENMPS_TORCH_EXPORT void openmps_torch_drain_autograd(void);
 
+// Called with the name of an op ("aten::mode.values") before it falls back to the CPU, on the thread that runs it.
+typedef void (*openmps_torch_fallback_observer)(const char* operator_name);
+
+// Sets what is told about ops that the real backend lacks; null for nobody. While it is set they run on the CPU, whatever
+// PYTORCH_ENABLE_MPS_FALLBACK says.
+OPENMPS_TORCH_EXPORT void openmps_torch_observe_fallbacks(openmps_torch_fallback_observer observer);
+
 #ifdef __cplusplus
 }
 #endif

@@ -1,4 +1,4 @@
-// copy_, _copy_from, _copy_from_and_resize, .item(), record_stream.
+// copy_, _to_copy, _copy_from, _copy_from_and_resize, .item(), record_stream.
 //
 // Both sides of a copy are host memory, so the CPU's copy kernel does the work, conversions,
 // strides and conjugate and negative bits included. What is left here are PyTorch's preconditions
@@ -13,6 +13,7 @@
 #include <ATen/ExpandUtils.h>
 #include <ATen/core/LegacyTypeDispatch.h>
 #include <ATen/ops/_local_scalar_dense_cpu_dispatch.h>
+#include <ATen/ops/_to_copy_native.h>
 #include <ATen/ops/copy_native.h>
 #include <ATen/ops/resize.h>
 
@@ -23,6 +24,18 @@ namespace {
 bool isSupportedPair(const at::Tensor& dst, const at::Tensor& src) {
   const auto known = [](const at::Tensor& tensor) { return tensor.is_mps() || tensor.is_cpu(); };
   return known(dst) && known(src);
+}
+
+bool isDouble(at::ScalarType dtype) {
+  return dtype == at::kDouble || dtype == at::kComplexDouble;
+}
+
+// The real backend converts before it copies, and Metal has no double.
+void checkCastOnDevice(const at::Tensor& dst, const at::Tensor& src) {
+  TORCH_CHECK(
+      !src.is_mps() || !isDouble(dst.scalar_type()) || dst.scalar_type() == src.scalar_type(),
+      "Undefined type ",
+      dst.scalar_type());
 }
 
 void orderWithQueuedKernels(const at::Tensor& dst, const at::Tensor& src, bool non_blocking) {
@@ -50,7 +63,8 @@ at::Tensor& copy_(at::Tensor& self, const at::Tensor& src, bool non_blocking) {
       " and ",
       self.device(),
       " have to go through the CPU");
-  if (self.numel() == 0) {
+  checkCastOnDevice(self, src);
+  if (self.numel() == 0 && !at::is_expandable_to(src.sizes(), self.sizes())) {
     self.resize_(src.sizes());
   }
   TORCH_CHECK(
@@ -65,6 +79,27 @@ at::Tensor& copy_(at::Tensor& self, const at::Tensor& src, bool non_blocking) {
   at::Tensor destination = hostView(self);
   at::native::copy_(destination, hostView(src), non_blocking);
   return self;
+}
+
+// to("cpu", torch.float64) moves first and converts there.
+at::Tensor toCopy(
+    const at::Tensor& self,
+    std::optional<at::ScalarType> dtype,
+    std::optional<at::Layout> layout,
+    std::optional<at::Device> device,
+    std::optional<bool> pin_memory,
+    bool non_blocking,
+    std::optional<at::MemoryFormat> memory_format) {
+  const bool converts_on_host = device && device->is_cpu() && dtype && isDouble(*dtype);
+  const auto moved = at::native::_to_copy(
+      self,
+      converts_on_host ? std::nullopt : dtype,
+      layout,
+      device,
+      pin_memory,
+      non_blocking && !converts_on_host,
+      memory_format);
+  return converts_on_host ? moved.to(*dtype) : moved;
 }
 
 at::Tensor copyFrom(const at::Tensor& self, const at::Tensor& dst, bool non_blocking) {
@@ -96,6 +131,7 @@ void recordStream(at::Tensor& self, c10::Stream stream) {
 
 void registerCopies(torch::Library& library) {
   library.impl("copy_", &copy_);
+  library.impl("_to_copy", &toCopy);
   library.impl("_copy_from", &copyFrom);
   library.impl("_copy_from_and_resize", &copyFromAndResize);
   library.impl("_local_scalar_dense", &localScalarDense);

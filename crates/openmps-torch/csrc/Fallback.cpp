@@ -5,10 +5,12 @@
 // object per op caches which arguments need work.
 #include "Fallback.h"
 
+#include "Activation.h"
 #include "Aliasing.h"
 #include "MPSAllocator.h"
 #include "MPSStream.h"
 #include "ObservedOp.h"
+#include "Widening.h"
 
 #include <ATen/core/LegacyTypeDispatch.h>
 #include <ATen/core/dispatch/Dispatcher.h>
@@ -25,6 +27,8 @@ namespace {
 using torch::jit::Stack;
 
 std::string commitHash = "Unknown"; // NOLINT: written once, at activation
+
+std::atomic<openmps_torch_fallback_observer> fallbackObserver{nullptr};
 
 // The arguments of one op that can hold something of device MPS.
 struct CallPlan {
@@ -68,6 +72,9 @@ class Call {
   void restoreResult(c10::IValue& value);
   // In-place and out arguments that the op does not return (foreach, fused, resizing ops).
   void restoreArguments();
+  bool hasNarrowArgument() const {
+    return has_narrow_argument_;
+  }
 
  private:
   at::Tensor alias(const at::Tensor& tensor);
@@ -78,12 +85,14 @@ class Call {
   c10::SmallVector<bool, 8> restored_;
   c10::SmallVector<at::Tensor, 4> host_tensors_;
   bool cpu_device_argument_ = false;
+  bool has_narrow_argument_ = false;
 };
 
 at::Tensor Call::alias(const at::Tensor& tensor) {
   if (!tensor.defined()) {
     return tensor;
   }
+  has_narrow_argument_ |= isNarrow(tensor.scalar_type());
   if (!isMps(tensor)) {
     host_tensors_.push_back(tensor);
     return tensor;
@@ -249,7 +258,11 @@ void redispatch(
   }
   {
     ArenaAllocationScope arena;
-    op.redispatchBoxed(cpuKeySet(keys), stack);
+    if (C10_LIKELY(!call.hasNarrowArgument())) {
+      op.redispatchBoxed(cpuKeySet(keys), stack);
+    } else {
+      redispatchWidening(op, cpuKeySet(keys), stack);
+    }
   }
   const size_t first_result = stack->size() - plan.return_count;
   for (size_t index = 0; index < plan.return_count; ++index) {
@@ -289,7 +302,18 @@ class RedispatchFunctor final : public c10::OperatorKernel {
   std::atomic<const CallPlan*> plan_{nullptr};
 };
 
+// Whether somebody watches which ops fall back; if so, tells about this one.
+bool isObserved(const c10::OperatorHandle& op) {
+  const auto observer = fallbackObserver.load(std::memory_order_acquire);
+  if (observer == nullptr) {
+    return false;
+  }
+  observer(c10::toString(op.schema().operator_name()).c_str());
+  return true;
+}
+
 void warningFallback(const c10::OperatorHandle& op, c10::DispatchKeySet keys, Stack* stack) {
+  isObserved(op);
   TORCH_WARN_ONCE(
       "The operator '",
       op.schema().operator_name(),
@@ -299,7 +323,13 @@ void warningFallback(const c10::OperatorHandle& op, c10::DispatchKeySet keys, St
   redispatch(op, keys, stack, *plan);
 }
 
-void errorFallback(const c10::OperatorHandle& op, c10::DispatchKeySet, Stack*) {
+void errorFallback(const c10::OperatorHandle& op, c10::DispatchKeySet keys, Stack* stack) {
+  if (isObserved(op)) {
+    // The observer wants to know of every such op, so the program has to go on.
+    const auto plan = makePlan(op.schema());
+    redispatch(op, keys, stack, *plan);
+    return;
+  }
   TORCH_CHECK_NOT_IMPLEMENTED(
       false,
       "The operator '",
@@ -332,3 +362,7 @@ void setCommitHash(std::string hash) {
 }
 
 } // namespace openmps
+
+void openmps_torch_observe_fallbacks(openmps_torch_fallback_observer observer) {
+  openmps::fallbackObserver.store(observer, std::memory_order_release);
+}

@@ -54,6 +54,7 @@ void registerKernels() {
   registerPointwiseRandomOps(aten);
   registerSamplingOps(aten);
   registerAttention(aten);
+  registerMpsOnlyOps(aten);
   registerTable(openLibrary("aten", c10::DispatchKey::SparseMPS), kSparseOps);
   registerTable(openLibrary("aten", c10::DispatchKey::SparseCsrMPS), kCompressedOps);
   registerTable(openLibrary("c10d", c10::DispatchKey::MPS), kCollectiveOps);

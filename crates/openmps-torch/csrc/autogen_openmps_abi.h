@@ -305,6 +305,9 @@ OpenmpsStatus openmps_random_multinomial(const OpenmpsGenerator* generator, cons
 // What `PYTORCH_ENABLE_MPS_FALLBACK` asks for; a text that is no integer is a `ValueError`.
 OpenmpsStatus openmps_settings_fallback(uint32_t* fallback);
 
+// Refuses an `OPENMPS_DEVICE` that names no Mac, with a `ValueError` that lists the known ones.
+OpenmpsStatus openmps_settings_check_device(void);
+
 // What to warn the user about, from index 0 on; null past the last one. Lives as long as the process.
 const char* openmps_settings_warning(uint32_t index);
 

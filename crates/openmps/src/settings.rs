@@ -16,6 +16,8 @@ use std::time::Duration;
 
 use openmps_engine::LanguageVersion;
 
+use crate::device::macs::{Mac, MacError};
+
 /// What the environment asks for.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Settings {
@@ -43,6 +45,8 @@ pub struct Settings {
     pub capture_limit_bytes: u64,
     /// `OPENMPS_ACTIVATE`.
     pub activate: Activation,
+    /// `OPENMPS_DEVICE`: the Mac to pretend to be, or why the text names none.
+    pub device: Option<Result<Mac, MacError>>,
     /// `OPENMPS_MULTITHREADED_BACKWARD`: the package leaves PyTorch's worker thread for backward passes.
     pub multithreaded_backward: bool,
     /// `OPENMPS_DEBUG`.
@@ -132,6 +136,7 @@ impl Default for Settings {
             capture_enabled: false,
             capture_limit_bytes: crate::limits::CAPTURE_BYTES_MAX,
             activate: Activation::WhenUnclaimed,
+            device: None,
             multithreaded_backward: false,
             debug: DebugWords::default(),
             cache_dir: None,

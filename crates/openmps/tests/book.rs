@@ -11,3 +11,10 @@ fn the_settings_page_is_the_table() {
     );
     expect_file!["../../../docs/settings.md"].assert_eq(&page);
 }
+
+#[test]
+fn the_table_of_macs_is_in_the_book() {
+    let page = include_str!("../../../docs/memory.md");
+    let table = openmps::device::macs::markdown();
+    assert!(page.contains(&table), "docs/memory.md should hold this table:\n{table}");
+}

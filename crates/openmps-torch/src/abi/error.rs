@@ -4,6 +4,7 @@ use std::cell::RefCell;
 use std::ffi::{CString, c_char};
 
 use openmps::StreamError;
+use openmps::device::macs::MacError;
 use openmps::event::EventError;
 use openmps::generator::GeneratorError;
 use openmps::generator::distributions::DistributionError;
@@ -34,6 +35,9 @@ pub enum AbiError {
         "PYTORCH_ENABLE_MPS_FALLBACK is '{0}', expected an integer (1 runs missing ops on the CPU, 0 makes them raise)"
     )]
     Fallback(String),
+    /// `OPENMPS_DEVICE` names no Mac.
+    #[error(transparent)]
+    Mac(#[from] MacError),
     /// Success, with something to tell the user.
     #[error("{0}")]
     Warning(String),
@@ -63,7 +67,7 @@ pub enum AbiError {
 impl AbiError {
     fn status(&self) -> Status {
         match self {
-            Self::Fallback(_) => status::VALUE_ERROR,
+            Self::Fallback(_) | Self::Mac(_) => status::VALUE_ERROR,
             Self::Warning(_) => status::WARNING,
             Self::Panic(_) => status::PANIC,
             Self::Null(_) | Self::Value { .. } | Self::Generator(_) | Self::Distribution(_) | Self::Profile(_) => {

@@ -34,6 +34,14 @@ abi! {
         Ok(())
     }
 
+    /// Refuses an `OPENMPS_DEVICE` that names no Mac, with a `ValueError` that lists the known ones.
+    fn openmps_settings_check_device() {
+        if let Some(Err(error)) = &Settings::process().device {
+            return Err(error.clone().into());
+        }
+        Ok(())
+    }
+
     /// What to warn the user about, from index 0 on; null past the last one. Lives as long as the process.
     fn openmps_settings_warning(index: u32) -> *const c_char, else null(), {
         usize::try_from(index).ok().and_then(|index| warnings().get(index)).map_or(null(), |text| text.as_ptr())

@@ -11,6 +11,7 @@ use std::time::Duration;
 
 use openmps_engine::LanguageVersion;
 
+use crate::device::macs::Mac;
 use crate::limits::{CAPTURE_BYTES_MAX, COMPILER_MEMORY_BYTES_MIN};
 
 use super::{Activation, Fallback, Settings, number};
@@ -50,7 +51,7 @@ pub fn markdown() -> String {
 const MASK: &str = "integer as C's `strtol` base 0 reads it; no number is 0";
 const RATIO: &str = "number as C's `strtod` reads it; no number is 0";
 
-static TABLE: [Setting; 20] = [
+static TABLE: [Setting; 21] = [
     Setting {
         name: "PYTORCH_DEBUG_MPS_ALLOCATOR",
         kind: MASK,
@@ -155,6 +156,18 @@ static TABLE: [Setting; 20] = [
         range: "`0`, `1`; anything else warns and is ignored",
         doc: "1 takes the MPS device even where another accelerator works; 0 never takes it.",
         apply: activate,
+    },
+    Setting {
+        name: "OPENMPS_DEVICE",
+        kind: "word",
+        unit: "",
+        default: "this machine",
+        range: "a Mac of the table in [Memory](memory.md), with another version of macOS behind `@` (`m1-8gb@26.0`); other text stops \
+                the import of the plug-in",
+        doc: "The Mac to pretend to be: its name, core count, recommended maximum, longest buffer and version of macOS.",
+        apply: |settings, value| {
+            settings.device = (!value.is_empty()).then(|| Mac::from_name(&value.to_string_lossy()));
+        },
     },
     Setting {
         name: "OPENMPS_MULTITHREADED_BACKWARD",

@@ -1,148 +1,203 @@
 //! Poisson and binomial counts, 32 blocks for each element.
 //!
-//! PyTorch's kernels are not public, so the values are ours: sequential inversion of one 53-bit uniform for means below 10,
-//! else Hörmann's transformed rejection (PTRS and BTRS), in double. Offsets advance as PyTorch's do.
+//! The steps are those of the compiled kernels in PyTorch's macOS wheel, in float32 with their fused multiplications: products
+//! of uniforms for Poisson means below 10 and sums of geometric gaps for binomial ones, else Hörmann's transformed rejection
+//! (PTRS and BTRS). Each step takes the first word of the next block; one that needs more than 32 blocks goes on into those of
+//! its neighbors.
 
 use super::element::Element;
 use super::slab::{Input, Output};
 use super::{BLOCKS_PER_ELEMENT, DistributionError, Dtype, check_size, for_floats};
-use crate::generator::philox::Philox;
+use crate::generator::philox::{Philox, uniform};
 
 /// Means from which rejection is used.
-const REJECTION_MEAN_MIN: f64 = 10.0;
+const REJECTION_MEAN_MIN: f32 = 10.0;
 
-/// Uniform values of one element, two words each, from the element's first block on.
+/// Uniform values of one element, one block each, from the element's first block on.
 struct Draws {
     philox: Philox,
     next: u64,
-    words: [u32; 4],
-    used: usize,
 }
 
 impl Draws {
     fn of_element(philox: Philox, element: usize) -> Self {
-        Self { philox, next: element as u64 * BLOCKS_PER_ELEMENT, words: [0; 4], used: 4 }
+        Self { philox, next: element as u64 * BLOCKS_PER_ELEMENT }
     }
 
-    /// Uniform in (0, 1) with 53 bits.
-    fn unit(&mut self) -> f64 {
-        if self.used == 4 {
-            self.words = self.philox.words(self.next);
-            self.next += 1;
-            self.used = 0;
+    /// Uniform in [0, 1).
+    fn unit(&mut self) -> f32 {
+        let [word, ..] = self.philox.words(self.next);
+        self.next += 1;
+        uniform(word)
+    }
+}
+
+/// `ln(k!)` for a whole k, as `c10/metal/special_math.h` has the logarithm of the gamma function of k + 1.
+fn ln_factorial(k: f32) -> f32 {
+    const HALF_LN_TWO_PI: f32 = 0.918_938_5;
+    const SERIES: [f32; 8] = [
+        1.0 / 12.0,
+        -1.0 / 360.0,
+        1.0 / 1260.0,
+        -1.0 / 1680.0,
+        1.0 / 1188.0,
+        -691.0 / 360_360.0,
+        1.0 / 156.0,
+        -3617.0 / 122_400.0,
+    ];
+    let x = k + 1.0;
+    if x < 12.0 {
+        // Whole factors up to 10! are exact.
+        let mut factorial = 1.0;
+        let mut factor = 2.0;
+        while factor <= k {
+            factorial *= factor;
+            factor += 1.0;
         }
-        let [high, low] = [self.words[self.used], self.words[self.used + 1]];
-        self.used += 2;
-        let bits = (u64::from(high) << 32 | u64::from(low)) >> 12;
-        #[expect(clippy::cast_precision_loss, reason = "52 bits and a half are exact")]
-        let value = bits as f64 + 0.5;
-        value * (1.0 / (1u64 << 52) as f64)
+        return factorial.ln();
     }
+    let z = 1.0 / (x * x);
+    let sum = SERIES.iter().rev().skip(1).fold(SERIES[7], |sum, coefficient| z * sum + coefficient);
+    sum / x + ((x - 0.5).mul_add(x.ln(), -x) + HALF_LN_TWO_PI)
 }
 
-/// ln(k!) for a whole k, by Stirling's series from 10 on: better than 1e-13 relative.
-fn ln_factorial(k: f64) -> f64 {
-    const SMALL: [f64; 10] = [1.0, 1.0, 2.0, 6.0, 24.0, 120.0, 720.0, 5040.0, 40320.0, 362_880.0];
-    if k < 10.0 {
-        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "k is whole and from 0 to 9")]
-        return SMALL[k as usize].ln();
-    }
-    let square = 1.0 / (k * k);
-    let series = (1.0 / 12.0 - square * (1.0 / 360.0 - square * (1.0 / 1260.0 - square / 1680.0))) / k;
-    (k + 0.5) * k.ln() - k + 0.5 * (2.0 * std::f64::consts::PI).ln() + series
-}
-
-/// The smallest k whose cumulated probability exceeds `unit`, where `next` gives P(k+1) from k and P(k).
-fn invert(mut unit: f64, first: f64, last: f64, next: impl Fn(f64, f64) -> f64) -> f64 {
-    let (mut k, mut probability) = (0.0, first);
-    while unit > probability && k < last {
-        unit -= probability;
-        probability = next(k, probability);
-        k += 1.0;
-    }
-    k
-}
-
-/// A count with mean `rate`.
-fn poisson_count(rate: f64, draws: &mut Draws) -> f64 {
-    if rate.is_nan() || rate.is_infinite() {
-        return rate.abs();
-    }
-    if rate <= 0.0 {
+/// A count with mean `rate`; 0 for what is not positive and finite.
+fn poisson_count(rate: f32, draws: &mut Draws) -> f32 {
+    if !(rate > 0.0 && rate.is_finite()) {
         return 0.0;
     }
     if rate < REJECTION_MEAN_MIN {
-        // Beyond 110 a mean of 10 has a probability below 2^-200.
-        return invert(draws.unit(), (-rate).exp(), 110.0, |k, probability| probability * rate / (k + 1.0));
+        let least = (-rate).exp();
+        let (mut product, mut count) = (draws.unit(), 0.0);
+        while product > least {
+            product *= draws.unit();
+            count += 1.0;
+        }
+        return count;
     }
-    let b = 0.931 + 2.53 * rate.sqrt();
-    let a = -0.059 + 0.02483 * b;
-    let inverse_alpha = 1.1239 + 1.1328 / (b - 3.4);
+    let ln_rate = rate.ln();
+    let b = rate.sqrt().mul_add(2.53, 0.931);
+    let a = b.mul_add(0.024_83, -0.059);
+    let inverse_alpha = 1.1328 / (b - 3.4) + 1.1239;
     let v_r = 0.9277 - 3.6224 / (b - 2.0);
     loop {
-        let (u, v) = (draws.unit() - 0.5, draws.unit());
+        let u = draws.unit() - 0.5;
+        let v = 1.0 - draws.unit();
         let us = 0.5 - u.abs();
-        let k = ((2.0 * a / us + b) * u + rate + 0.43).floor();
+        let k = ((a * 2.0 / us + b).mul_add(u, rate) + 0.43).floor();
+        if k < 0.0 {
+            continue;
+        }
         if us >= 0.07 && v <= v_r {
             return k;
         }
-        if k < 0.0 || (us < 0.013 && v > us) {
+        if us < 0.013 && v > us {
             continue;
         }
-        let accepted = (v * inverse_alpha / (a / (us * us) + b)).ln();
-        if accepted <= k * rate.ln() - rate - ln_factorial(k) {
+        let accepted = v.ln() + inverse_alpha.ln() - (a / (us * us) + b).ln();
+        if accepted <= k.mul_add(ln_rate, -rate) - ln_factorial(k) {
             return k;
         }
+    }
+}
+
+/// `ln(1 + x)` as Metal's library has no such function: corrected by what `1 + x` lost.
+fn ln_1p(x: f32) -> f32 {
+    let sum = 1.0 + x;
+    if sum == 1.0 {
+        return x;
+    }
+    let ln = sum.ln();
+    if x > -0.5 && x < 0.5 { x / (sum - 1.0) * ln } else { ln }
+}
+
+/// What Stirling's formula lacks for `ln(k!)`.
+fn stirling_tail(k: f32) -> f32 {
+    const SMALL: [f32; 10] = [
+        0.081_061_47,
+        0.041_340_696,
+        0.027_677_925,
+        0.020_790_672,
+        0.016_644_69,
+        0.013_876_129,
+        0.011_896_71,
+        0.010_411_265,
+        0.009_255_462,
+        0.008_330_563,
+    ];
+    if k < 10.0 {
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "k is whole and from 0 to 9")]
+        return SMALL[k as usize];
+    }
+    let next = k + 1.0;
+    let square = next * next;
+    (1.0 / 12.0 - (1.0 / 360.0 - 1.0 / 1260.0 / square) / square) / next
+}
+
+/// Hörmann's BTRS for `n` trials of probability `p` up to one half, with `n * p` from 10 on.
+fn binomial_by_rejection(n: f32, p: f32, draws: &mut Draws) -> f32 {
+    let deviation = (n * p * (1.0 - p)).sqrt();
+    let b = deviation.mul_add(2.53, 1.15);
+    let a = p.mul_add(0.01, b.mul_add(0.0248, -0.0873));
+    let c = n.mul_add(p, 0.5);
+    let v_r = 0.92 - 4.2 / b;
+    let odds = p / (1.0 - p);
+    let alpha = deviation * (5.1 / b + 2.83);
+    let mode = ((n + 1.0) * p).floor();
+    let above_mode = n - mode + 1.0;
+    loop {
+        let u = draws.unit() - 0.5;
+        let v = draws.unit();
+        let us = 0.5 - u.abs();
+        let k = (b + a * 2.0 / us).mul_add(u, c).floor();
+        if k < 0.0 || k > n {
+            continue;
+        }
+        if us >= 0.07 && v <= v_r {
+            return k;
+        }
+        let accepted = (alpha * v / (b + a / (us * us))).ln();
+        let above = n - k + 1.0;
+        let bound =
+            (mode + 0.5).mul_add(((mode + 1.0) / (odds * above_mode)).ln(), (n + 1.0) * (above_mode / above).ln());
+        let bound = (k + 0.5).mul_add((odds * above / (k + 1.0)).ln(), bound);
+        let bound = bound + stirling_tail(mode) + stirling_tail(n - mode) - stirling_tail(k) - stirling_tail(n - k);
+        if accepted <= bound {
+            return k;
+        }
+    }
+}
+
+/// Counts the gaps between successes that fit into `n` trials.
+fn binomial_by_gaps(n: f32, p: f32, draws: &mut Draws) -> f32 {
+    let ln_failure = ln_1p(-p);
+    let (mut trials, mut successes) = (0.0, 0.0);
+    loop {
+        trials += (draws.unit().ln() / ln_failure).ceil();
+        if trials > n {
+            return successes;
+        }
+        successes += 1.0;
     }
 }
 
 /// The number of successes in `n` trials of probability `p`.
-fn binomial_count(n: f64, p: f64, draws: &mut Draws) -> f64 {
-    if n.is_nan() || p.is_nan() || n < 0.0 {
-        return f64::NAN;
+fn binomial_count(n: f32, p: f32, draws: &mut Draws) -> f32 {
+    let below_half = |p: f32, draws: &mut Draws| {
+        if n * p >= REJECTION_MEAN_MIN { binomial_by_rejection(n, p, draws) } else { binomial_by_gaps(n, p, draws) }
+    };
+    if n <= 0.0 || p <= 0.0 {
+        0.0
+    } else if p >= 1.0 {
+        n
+    } else if n.is_nan() || p.is_nan() {
+        // The kernel would draw for ever if it is the count.
+        f32::NAN
+    } else if p <= 0.5 {
+        below_half(p, draws)
+    } else {
+        n - below_half(1.0 - p, draws)
     }
-    let n = n.floor();
-    if n == 0.0 || p <= 0.0 {
-        return 0.0;
-    }
-    if p >= 1.0 {
-        return n;
-    }
-    if p > 0.5 {
-        return n - binomial_count(n, 1.0 - p, draws);
-    }
-    let odds = p / (1.0 - p);
-    if n * p < REJECTION_MEAN_MIN {
-        let none = (n * (-p).ln_1p()).exp();
-        return invert(draws.unit(), none, n.min(110.0), |k, probability| probability * odds * (n - k) / (k + 1.0));
-    }
-    let deviation = (n * p * (1.0 - p)).sqrt();
-    let b = 1.15 + 2.53 * deviation;
-    let a = -0.0873 + 0.0248 * b + 0.01 * p;
-    let v_r = 0.92 - 4.2 / b;
-    let alpha = (2.83 + 5.1 / b) * deviation;
-    let mode = ((n + 1.0) * p).floor();
-    let at_mode = ln_factorial(mode) + ln_factorial(n - mode);
-    loop {
-        let (u, v) = (draws.unit() - 0.5, draws.unit());
-        let us = 0.5 - u.abs();
-        let k = ((2.0 * a / us + b) * u + n * p + 0.5).floor();
-        if us >= 0.07 && v <= v_r {
-            return k;
-        }
-        if k < 0.0 || k > n {
-            continue;
-        }
-        let accepted = (v * alpha / (a / (us * us) + b)).ln();
-        if accepted <= at_mode - ln_factorial(k) - ln_factorial(n - k) + (k - mode) * odds.ln() {
-            return k;
-        }
-    }
-}
-
-#[expect(clippy::cast_possible_truncation, reason = "elements are floats")]
-fn to_f32(count: f64) -> f32 {
-    count as f32
 }
 
 /// Poisson counts with the means in `rates`. Floats only. Advances the offset by 32 for each element.
@@ -156,7 +211,7 @@ pub fn poisson(out: &mut Output, philox: Philox, rates: &Input) -> Result<(), Di
     for_floats!(KERNEL, out.dtype(), T => {
         for (index, element) in out.as_slice::<T>().iter_mut().enumerate() {
             let mut draws = Draws::of_element(philox, index);
-            *element = T::from_f32(to_f32(poisson_count(f64::from(rates.get(index)), &mut draws)));
+            *element = T::from_f32(poisson_count(rates.get(index), &mut draws));
         }
     });
     Ok(())
@@ -175,8 +230,8 @@ pub fn binomial(out: &mut Output, philox: Philox, counts: &Input, p: &Input) -> 
     let p = p.floats().ok_or(unsupported(p.dtype()))?;
     for_floats!(KERNEL, out.dtype(), T => {
         for (index, element) in out.as_slice::<T>().iter_mut().enumerate() {
-            let (n, p) = (f64::from(counts.get(index)), f64::from(p.get(index)));
-            *element = T::from_f32(to_f32(binomial_count(n, p, &mut Draws::of_element(philox, index))));
+            let mut draws = Draws::of_element(philox, index);
+            *element = T::from_f32(binomial_count(counts.get(index), p.get(index), &mut draws));
         }
     });
     Ok(())
@@ -188,12 +243,24 @@ mod tests {
 
     #[test]
     fn factorials_agree_with_sums_of_logarithms() {
-        let mut sum = 0.0;
-        for k in 1..2000 {
-            let k = f64::from(k);
-            sum += k.ln();
-            // The sum itself is off by a few parts in 1e13.
-            assert!((ln_factorial(k) - sum).abs() <= 1e-12 * sum.max(1.0), "{k}");
+        let mut sum = 0.0_f64;
+        for k in 1_u16..2000 {
+            sum += f64::from(k).ln();
+            let found = f64::from(ln_factorial(f32::from(k)));
+            assert!((found - sum).abs() <= 3e-7 * sum.max(1.0), "{k}: {found}, expected {sum}");
+        }
+    }
+
+    #[test]
+    fn tails_complete_stirlings_formula() {
+        let mut ln_factorial = 0.0_f64;
+        for k in 0_u16..100 {
+            let next = f64::from(k) + 1.0;
+            let stirling = (f64::from(k) + 0.5) * next.ln() - next + 0.5 * (2.0 * std::f64::consts::PI).ln();
+            ln_factorial += f64::from(k.max(1)).ln();
+            let expected = ln_factorial - stirling;
+            let found = f64::from(stirling_tail(f32::from(k)));
+            assert!((found - expected).abs() <= 1e-6 * expected, "{k}: {found}, expected {expected}");
         }
     }
 }

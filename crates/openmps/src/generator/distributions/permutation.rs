@@ -1,8 +1,8 @@
 //! Random permutations, by size as PyTorch's: a shuffle, a sort of float keys, or a radix sort of 24-bit keys.
 //!
-//! The offset advances as PyTorch's does. The middle size gives PyTorch's values (a stable ascending sort of uniform floats);
-//! the bodies of the small and the large kernel are not public, and the values there are ours: Fisher and Yates' shuffle with
-//! one word a step, and for the large one the same shuffle, one block a step, inside each run of equal keys.
+//! The steps are those of the compiled kernels in PyTorch's macOS wheel. The small size is Fisher and Yates' shuffle from the end
+//! with one word a step; the middle one a stable ascending sort of uniform floats; the large one a stable sort of 24-bit keys,
+//! then the same shuffle inside each run of equal keys, from the block whose number is the run's place.
 
 use half::{bf16, f16};
 
@@ -81,18 +81,17 @@ fn write<T: Element>(out: &mut Output, order: &[u32]) {
     }
 }
 
-/// A value below `bound` from `word`; the bias is below `bound / 2^32`.
-fn below(word: u32, bound: usize) -> usize {
-    let product = u64::from(word) * bound as u64;
-    usize::try_from(product >> 32).expect("below a usize")
+/// Fisher and Yates' shuffle from the end, with the words of `philox` in order.
+fn shuffle<T>(items: &mut [T], philox: Philox) {
+    for (step, last) in (1..items.len()).rev().enumerate() {
+        let word = philox.words(step as u64 / 4)[step % 4];
+        items.swap(last, word as usize % (last + 1));
+    }
 }
 
 fn shuffled(n: u32, philox: Philox) -> Vec<u32> {
     let mut order: Vec<u32> = (0..n).collect();
-    for step in 1..order.len() {
-        let word = philox.words((step as u64 - 1) / 4)[(step - 1) % 4];
-        order.swap(step, below(word, step + 1));
-    }
+    shuffle(&mut order, philox);
     order
 }
 
@@ -115,10 +114,7 @@ fn sorted_by_radix_keys(n: u32, philox: Philox) -> Vec<u32> {
     let ties = philox.skip(u64::from(n).div_ceil(4));
     let mut start = 0;
     for run in items.chunk_by_mut(|a, b| a >> 32 == b >> 32) {
-        for step in 1..run.len() {
-            let word = ties.words((start + step) as u64)[0];
-            run.swap(step, below(word, step + 1));
-        }
+        shuffle(run, ties.skip(start as u64));
         start += run.len();
     }
     items.into_iter().map(crate::generator::philox::low).collect()
