@@ -34,11 +34,12 @@ pub struct TargetMachine {
     triple: String,
 }
 
-/// Registers the code generator of the machine that this runs on.
+/// Registers the code generator of the machine that this runs on, with feature `cross` those of all machines that this project
+/// knows.
 fn initialize() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
-        #[cfg(target_arch = "x86_64")]
+        #[cfg(any(target_arch = "x86_64", feature = "cross"))]
         {
             use llvm_sys::target::{
                 LLVMInitializeX86AsmPrinter, LLVMInitializeX86Target, LLVMInitializeX86TargetInfo,
@@ -53,7 +54,7 @@ fn initialize() {
             // SAFETY: no preconditions; called once.
             unsafe { LLVMInitializeX86AsmPrinter() }
         }
-        #[cfg(target_arch = "aarch64")]
+        #[cfg(any(target_arch = "aarch64", feature = "cross"))]
         {
             use llvm_sys::target::{
                 LLVMInitializeAArch64AsmPrinter, LLVMInitializeAArch64Target, LLVMInitializeAArch64TargetInfo,
@@ -109,7 +110,7 @@ impl TargetMachine {
         Self::new(&host_triple(), "generic", "", level)
     }
 
-    /// The generator for `cpu` with `features` of `triple`, which must be of this machine's architecture.
+    /// The generator for `cpu` with `features` of `triple`, which must be of this machine's architecture but with feature `cross`.
     ///
     /// # Errors
     /// [`Error::Target`] when this LLVM has none.

@@ -31,7 +31,7 @@ fn library() -> Library {
         .expect("`./dev build` makes the Python environment");
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let path = String::from_utf8(output.stdout).expect("the path is UTF-8");
-    Library::from_metallib_file(Path::new(path.trim_end())).unwrap()
+    Library::from_metallib_file(Path::new(path.trim_end())).expect("the library opens")
 }
 
 fn has_bias(value: bool) -> ConstantValues {
@@ -119,7 +119,7 @@ impl Inputs {
             word(0),    // the bias's heads
             off,        // tiles of long sequences
         ];
-        arguments.iter().map(|bytes| Buffer::from_bytes(bytes).unwrap()).collect()
+        arguments.iter().map(|bytes| Buffer::from_bytes(bytes).expect("there is memory")).collect()
     }
 }
 
@@ -134,8 +134,10 @@ fn run(kernel: &Kernel, buffers: &[Buffer]) -> Vec<f32> {
     let stream = Stream::default_stream();
     // A tile is 16 queries, and 128 threads work on it.
     let tiles = u32::try_from(QUERIES.div_ceil(16)).expect("two");
-    kernel.encode(stream, bindings, &held, Grid { threads: [tiles * 128, 1, 1], group: [128, 1, 1] }).unwrap();
-    stream.synchronize().unwrap();
+    kernel
+        .encode(stream, bindings, &held, Grid { threads: [tiles * 128, 1, 1], group: [128, 1, 1] })
+        .expect("the launch is whole");
+    stream.synchronize().expect("the kernel runs");
     buffers[3].to_vec().chunks_exact(2).map(|pair| bf16::from_le_bytes([pair[0], pair[1]]).to_f32()).collect()
 }
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import torch
 from torch.nn import functional
 
-from conformance.cases import Case, Check, Family, Launch, Library, Tolerance, rounded
+from conformance.cases import ROUNDING, Case, Check, Family, Launch, Library, Tolerance, rounded
 from conformance.dtypes import METAL
 from conformance.families.unary import chosen
 from conformance.inputs import Domain, draw
@@ -70,8 +70,10 @@ def _vector_case(match: re.Match) -> Case:
     first = Launch(match[0], arguments, (BATCH * HEADS * 256, queries, BLOCKS), (256, 1, 1))
     arguments = [partials.device, sums.device, maxima.device, output.device]
     second = Launch(f"sdpa_vector_2pass_2_{match[2]}_{value_size}", arguments, (BATCH * HEADS * 1024, queries, 1), (1024, 1, 1))
-    # The partial results are rounded to the dtype between the passes.
-    return Case([first, second], [Check(output, want, rounded(rounded(tolerance, dtype), dtype))])
+    # Partial results, larger than their sum where they cancel, are rounded to the dtype between the passes.
+    tolerance = rounded(tolerance, dtype)
+    partial = 0.1 * ROUNDING[dtype] if dtype != torch.float32 else 0.0
+    return Case([first, second], [Check(output, want, Tolerance(2 * tolerance.relative, tolerance.absolute + partial))])
 
 
 def _vector(is_two_pass: bool, library: Library) -> Iterator[Case]:

@@ -98,10 +98,22 @@ fn emit(
     emitter: Emit,
 ) -> Result<ObjectCode, EngineError> {
     let machine = TargetMachine::host(CodeGenLevel::Default).map_err(internal)?;
+    emit_for(&machine, air, signature, options, waiting, emitter)
+}
+
+/// As [`emit`], for the CPU of `machine`.
+fn emit_for(
+    machine: &TargetMachine,
+    air: &VerifiedAir,
+    signature: &KernelSignature,
+    options: &EngineOptions,
+    waiting: Waiting,
+    emitter: Emit,
+) -> Result<ObjectCode, EngineError> {
     let context = Context::new();
     let mut module = context.parse_bitcode(air.bitcode()).map_err(internal)?;
-    build(&mut module, &machine, signature, options, waiting)?;
-    emitter(&machine, &mut module).map_err(internal)
+    build(&mut module, machine, signature, options, waiting)?;
+    emitter(machine, &mut module).map_err(internal)
 }
 
 /// LLVM's error as ours: past verification it is our mistake.
@@ -237,3 +249,6 @@ fn optimize(module: &mut Module<'_>, machine: &TargetMachine) -> Result<(), Engi
     let options = PassOptions { vectorize_loops: vectorize, vectorize_straight: vectorize, ..PassOptions::default() };
     module.run_passes("default<O2>", Some(machine), options).map_err(internal)
 }
+
+#[cfg(test)]
+mod tests;

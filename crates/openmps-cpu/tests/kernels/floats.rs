@@ -86,3 +86,37 @@ fn host_bytes_other_than_one_are_true() {
     let output: Vec<u8> = map("i8", "i8", body, &mut input);
     assert_eq!(output, [0, 1, 1]);
 }
+
+/// AIR says of every load of a bool that it gives 0 or 1, which a host's byte need not keep.
+#[test]
+fn a_promise_about_bytes_is_not_believed() {
+    let text = "define void @k(ptr addrspace(1) %out, ptr addrspace(1) %in, i32 %at) {
+  %l = zext i32 %at to i64
+  %p = getelementptr i8, ptr addrspace(1) %in, i64 %l
+  %v = load i8, ptr addrspace(1) %p, !range !0
+  %is.large = icmp ugt i8 %v, 1
+  %r = zext i1 %is.large to i8
+  %q = getelementptr i8, ptr addrspace(1) %out, i64 %l
+  store i8 %r, ptr addrspace(1) %q
+  ret void
+}
+!0 = !{i8 0, i8 2}";
+    let kernel = compile(text, &[buffer(0), buffer(1), builtin(Builtin::ThreadPositionInGrid, 1)]);
+    let (mut output, mut input) = (vec![7_u8; 3], vec![0_u8, 1, 3]);
+    let mut bindings = Bindings::default();
+    bind(&mut bindings, 0, &mut output);
+    bind(&mut bindings, 1, &mut input);
+    dispatch(&*kernel, &bindings, [3, 1, 1], [3, 1, 1]);
+    assert_eq!(output, [0, 0, 1]);
+}
+
+/// `llvm.fmuladd` says that Apple's compiler may contract, and its GPUs have one instruction for it: one rounding.
+#[test]
+fn products_that_may_be_contracted_round_once() {
+    let body = "  %r = call float @llvm.fmuladd.f32(float %v, float %v, float -1.0)";
+    let mut input = vec![1.0 + 1.0 / 4096.0, 1.0 - f32::EPSILON, 3.0];
+    let expected: Vec<f32> = input.iter().map(|value| value.mul_add(*value, -1.0)).collect();
+    let output: Vec<f32> = map("float", "float", body, &mut input);
+    assert_eq!(output, expected);
+    assert_ne!(output[0], input[0] * input[0] - 1.0, "the test tells one rounding from two");
+}

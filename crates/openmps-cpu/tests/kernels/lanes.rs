@@ -269,10 +269,27 @@ define void @k(ptr addrspace(1) %d, ptr addrspace(1) %abc, i32 %at) {
   ret void
 }";
 
+/// The same in AIR 2.8: under the same names, loads and stores take a shape, strides and an origin.
+fn matrix_of_air_2_8() -> String {
+    let plain = "i64 8, <2 x i64> zeroinitializer, i1 false";
+    let transposed = "i64 8, <2 x i64> zeroinitializer, i1 true";
+    let shaped = |strides| format!("<2 x i64> <i64 8, i64 8>, <2 x i64> {strides}, <2 x i64> zeroinitializer");
+    MATRIX
+        .replace("i64, <2 x i64>, i1)", "<2 x i64>, <2 x i64>, <2 x i64>)")
+        .replace(plain, &shaped("<i64 1, i64 8>"))
+        .replace(transposed, &shaped("<i64 8, i64 1>"))
+}
+
 #[test]
 fn matrices_multiply() {
+    for text in [MATRIX.to_owned(), matrix_of_air_2_8()] {
+        check_product(&text);
+    }
+}
+
+fn check_product(text: &str) {
     let mut random = Random::fresh();
-    let kernel = compile(MATRIX, &[buffer(0), buffer(1), builtin(Builtin::ThreadPositionInGrid, 1)]);
+    let kernel = compile(text, &[buffer(0), buffer(1), builtin(Builtin::ThreadPositionInGrid, 1)]);
     let mut input = random.floats(192);
     let mut output = vec![0.0_f32; 64];
     let mut bindings = Bindings::default();
@@ -323,4 +340,35 @@ exit:
     let mut input = vec![0_i32; 64];
     let expected: Vec<i32> = (0..64).map(|lane| 3 * if lane % 2 == 1 { 32 } else { 32 + 16_000 }).collect();
     assert_eq!(run(text, &mut input, 64), expected);
+}
+
+/// A lane owns elements 0 and 1 of its `<64 x float>`; kernels put them in and take them out by shuffles of vectors.
+const OWNED: &str = "
+declare void @air.simdgroup_matrix_8x8_store.v64f32.p1f32(<64 x float>, ptr addrspace(1), i64, <2 x i64>, i1) convergent
+
+define void @k(ptr addrspace(1) %d, i32 %at) {
+  %lane = uitofp i32 %at to float
+  %half = fadd float %lane, 5.0e-01
+  %first = insertelement <2 x float> undef, float %lane, i64 0
+  %both = insertelement <2 x float> %first, float %half, i64 1
+  %m = shufflevector <2 x float> %both, <2 x float> undef, <64 x i32> <i32 0, i32 1, UNDEFINED>
+  call void @air.simdgroup_matrix_8x8_store.v64f32.p1f32(<64 x float> %m, ptr addrspace(1) %d, i64 8, <2 x i64> zeroinitializer, i1 false)
+  ret void
+}";
+
+#[test]
+fn a_lane_owns_two_neighbours_of_a_matrix() {
+    let text = OWNED.replace("UNDEFINED", &vec!["i32 undef"; 62].join(", "));
+    let kernel = compile(&text, &[buffer(0), builtin(Builtin::ThreadPositionInGrid, 1)]);
+    let mut output = vec![0.0_f32; 64];
+    let mut bindings = Bindings::default();
+    bind(&mut bindings, 0, &mut output);
+    dispatch(&*kernel, &bindings, [32, 1, 1], [32, 1, 1]);
+    for lane in 0..32_u8 {
+        let (quarter, within) = (usize::from(lane / 4), usize::from(lane));
+        let row = (quarter & 4) + within / 2 % 4;
+        let column = (quarter & 2) * 2 + within % 2 * 2;
+        let found = [output[row * 8 + column], output[row * 8 + column + 1]];
+        assert_eq!(found, [f32::from(lane), f32::from(lane) + 0.5], "lane {lane}");
+    }
 }

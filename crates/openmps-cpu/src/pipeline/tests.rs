@@ -1,0 +1,72 @@
+//! Code for another CPU than this one: what x86-64 hides about the order of memory.
+
+use openmps_engine::EngineOptions;
+use openmps_llvm::{CodeGenLevel, Context, TargetMachine};
+
+use super::{Waiting, emit_for};
+
+/// A threadgroup publishes a value and then a flag, as decoupled scans do without a fence (AIR 2.6) and with one (AIR 2.8).
+const PUBLISH: &str = r#"
+    declare i32 @air.atomic.global.load.i32(ptr addrspace(1), i32, i32, i1)
+    declare void @air.atomic.global.store.i32(ptr addrspace(1), i32, i32, i32, i1)
+    declare i32 @air.atomic.global.add.u.i32(ptr addrspace(1), i32, i32, i32, i1)
+    declare i32 @air.atomic.global.cmpxchg.weak.i32(ptr addrspace(1), ptr, i32, i32, i32, i32, i1)
+    declare void @air.atomic.fence(i32, i32, i32)
+    define void @publish(ptr addrspace(1) %x) {
+      BODY
+      ret void
+    }
+    !air.kernel = !{!0}
+    !0 = !{ptr @publish, !1, !2}
+    !1 = !{}
+    !2 = !{!3}
+    !3 = !{i32 0, !"air.buffer", !"air.location_index", i32 0, i32 1, !"air.read_write", !"air.address_space", i32 1, !"air.arg_type_name", !"uint", !"air.arg_name", !"x"}"#;
+
+/// Assembly of the kernel with this body, for a server's ARM CPU.
+fn arm(body: &str) -> String {
+    let context = Context::new();
+    let module = context.parse_ir(&PUBLISH.replace("BODY", body)).unwrap();
+    let (air, kernels) = openmps_air::verify_and_reflect(module.write_bitcode().as_bytes()).unwrap();
+    let triple = "aarch64-unknown-linux-gnu";
+    let machine = TargetMachine::new(triple, "neoverse-n1", "", CodeGenLevel::Default).unwrap();
+    let options = EngineOptions::default();
+    let text = emit_for(&machine, &air, &kernels[0], &options, Waiting::Split, TargetMachine::emit_assembly).unwrap();
+    String::from_utf8(text.as_bytes().to_vec()).unwrap()
+}
+
+fn check(body: &str, instructions: &[&str]) {
+    let text = arm(body);
+    let found = |names: &str| names.split('|').any(|name| text.lines().any(|line| line.trim_start().starts_with(name)));
+    for names in instructions {
+        assert!(found(names), "{body}: no {names} in\n{text}");
+    }
+}
+
+#[test]
+fn relaxed_atomics_order_other_memory_on_arm() {
+    // The load is used, else it would go.
+    let load = "%v = call i32 @air.atomic.global.load.i32(ptr addrspace(1) %x, i32 0, i32 2, i1 true)
+      %p = getelementptr i32, ptr addrspace(1) %x, i32 1
+      store i32 %v, ptr addrspace(1) %p";
+    check(load, &["ldapr|ldar"]);
+    check("call void @air.atomic.global.store.i32(ptr addrspace(1) %x, i32 7, i32 0, i32 2, i1 true)", &["stlr"]);
+    let add = "%old = call i32 @air.atomic.global.add.u.i32(ptr addrspace(1) %x, i32 1, i32 0, i32 2, i1 true)
+      %p = getelementptr i32, ptr addrspace(1) %x, i32 1
+      store i32 %old, ptr addrspace(1) %p";
+    check(add, &["ldaddal"]);
+    let exchange = "%e = alloca i32
+      store i32 3, ptr %e
+      %old = call i32 @air.atomic.global.cmpxchg.weak.i32(ptr addrspace(1) %x, ptr %e, i32 5, i32 0, i32 0, i32 2, i1 true)
+      %p = getelementptr i32, ptr addrspace(1) %x, i32 1
+      store i32 %old, ptr addrspace(1) %p";
+    check(exchange, &["casal"]);
+}
+
+#[test]
+fn a_fence_of_the_device_is_one_on_arm() {
+    let fenced = "store i32 1, ptr addrspace(1) %x
+      call void @air.atomic.fence(i32 1, i32 5, i32 2)
+      %p = getelementptr i32, ptr addrspace(1) %x, i32 1
+      store i32 2, ptr addrspace(1) %p";
+    check(fenced, &["dmb\tish"]);
+}
