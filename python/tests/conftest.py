@@ -5,9 +5,15 @@
 
 import os
 import random
+import tempfile
 
 import pytest
-import torch
+
+# Read when torch is imported: traces of tests do not lie about. The folder goes with the process.
+_TRACES = tempfile.TemporaryDirectory()
+os.environ["OPENMPS_TRACE_DIR"] = _TRACES.name
+
+import torch  # noqa: E402
 
 
 @pytest.fixture(autouse=True)

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 _TIMEOUT = 240
 #: Variables that would change what snippets do, unless a test sets them itself.
 _FOREIGN = ("OPENMPS_", "PYTORCH_", "MTL_", "TORCH_")
-_KEPT = ("OPENMPS_CACHE_DIR",)
+_KEPT = ("OPENMPS_CACHE_DIR", "OPENMPS_TRACE_DIR")
 
 _PARENT = """
 import json, os, sys

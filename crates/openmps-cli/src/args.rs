@@ -29,6 +29,14 @@ pub(crate) enum Command {
     Compile(Compile),
     /// Work with captures of what the device did.
     Trace(trace::Trace),
+    /// Launch a kernel on files, made-up arrays and numbers.
+    Run(Run),
+    /// Show device, engine, compiler, cache and settings.
+    Info(Info),
+    /// Print a script that completes command lines in a shell.
+    Completions(Completions),
+    /// Print the manual page, or write all pages to a folder.
+    Man(Man),
 }
 
 #[derive(Args, Debug)]
@@ -67,6 +75,68 @@ pub(crate) struct Compile {
     pub(crate) output: PathBuf,
     #[command(flatten)]
     pub(crate) language: Language,
+    /// Print JSON about what was written, also about errors in the source.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Args, Debug)]
+#[command(after_help = RUN_HELP)]
+pub(crate) struct Run {
+    /// The Metal source or library.
+    pub(crate) file: PathBuf,
+    /// The kernel to launch.
+    pub(crate) kernel: String,
+    /// Threads of the grid: one to three sizes.
+    #[arg(long, value_name = "X[,Y[,Z]]")]
+    pub(crate) grid: String,
+    /// Threads of a threadgroup; by default as many of the first axis as the kernel allows.
+    #[arg(long, value_name = "X[,Y[,Z]]")]
+    pub(crate) group: Option<String>,
+    /// A value for the next buffer, or for the one of this name or index; may be repeated.
+    #[arg(long = "arg", value_name = "[BUFFER=]VALUE", allow_hyphen_values = true)]
+    pub(crate) arguments: Vec<String>,
+    /// A buffer to show, or to write to a file that ends in .npy or .safetensors; by default all that the kernel may write are shown.
+    #[arg(long = "out", value_name = "BUFFER[=FILE]")]
+    pub(crate) outputs: Vec<String>,
+    /// Bytes of dynamic threadgroup memory; may be repeated.
+    #[arg(long, value_name = "INDEX=BYTES")]
+    pub(crate) threadgroup: Vec<String>,
+    /// A function constant's value, by name or index; may be repeated.
+    #[arg(long = "constant", value_name = "NAME=VALUE")]
+    pub(crate) constants: Vec<String>,
+    /// Where random arrays start.
+    #[arg(long, value_name = "NUMBER", default_value_t = 0)]
+    pub(crate) seed: u64,
+    #[command(flatten)]
+    pub(crate) language: Language,
+    /// Print JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// What a value can be.
+const RUN_HELP: &str = "Values: a number (its type is the kernel's, or is said: u32:7), zeros:TYPE, ones:TYPE, iota:TYPE, \
+random:TYPE with a TYPE like f32[4] or i32[2,3], FILE.npy, FILE.npz:NAME, FILE.safetensors:NAME.";
+
+#[derive(Args, Debug)]
+pub(crate) struct Info {
+    /// Print JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct Completions {
+    /// The shell.
+    pub(crate) shell: clap_complete::Shell,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct Man {
+    /// Write a page for each command to this folder.
+    #[arg(short, long, value_name = "FOLDER")]
+    pub(crate) output: Option<PathBuf>,
 }
 
 /// How to compile source; libraries are compiled already.

@@ -7,9 +7,12 @@ use std::path::{Path, PathBuf};
 use openmps::{CompileOptions, Settings};
 use openmps_compiler::cache::default_folder;
 use openmps_compiler::{Client, ClientConfig, ProcessLimits};
-use openmps_engine::{CompileError, CompiledSource, Diagnostic, Severity, SourceCompiler as _};
+use openmps_engine::{
+    AirLoader as _, CompileError, CompiledSource, Diagnostic, KernelSignature, Severity, SourceCompiler as _,
+};
 
 use crate::failure::Failure;
+use crate::input::Input;
 use crate::output;
 
 /// What diagnostics call the text that they are about.
@@ -18,8 +21,6 @@ const SOURCE_NAME: &str = "program_source";
 /// A client of the compiler that `OPENMPS_COMPILER` names, else of the one beside this program.
 pub(crate) fn client() -> Client {
     let settings = Settings::process();
-    let beside = || Some(env::current_exe().ok()?.parent()?.join("openmps-compiler"));
-    let executable = settings.compiler.clone().or_else(beside).unwrap_or_else(|| PathBuf::from("openmps-compiler"));
     let default = ProcessLimits::default();
     let limits = ProcessLimits {
         time: settings.compiler_time_limit.unwrap_or(default.time),
@@ -27,7 +28,14 @@ pub(crate) fn client() -> Client {
         ..default
     };
     let cache_dir = settings.cache_dir.clone().or_else(|| default_folder(|name| env::var_os(name)));
-    Client::new(ClientConfig { cache_dir, limits, ..ClientConfig::new(executable) })
+    Client::new(ClientConfig { cache_dir, limits, ..ClientConfig::new(executable()) })
+}
+
+/// Where the compiler is.
+pub(crate) fn executable() -> PathBuf {
+    let beside = || Some(env::current_exe().ok()?.parent()?.join("openmps-compiler"));
+    let setting = Settings::process().compiler.clone();
+    setting.or_else(beside).unwrap_or_else(|| PathBuf::from("openmps-compiler"))
 }
 
 /// Compiles the `source` of the file at `path`. Warnings and errors are printed as compilers print them.
@@ -48,6 +56,21 @@ pub(crate) fn compile(
         }
         Err(CompileError::Internal(reason)) => Err(Failure::about(path, reason)),
     }
+}
+
+/// What the kernel `name` of the source or library at `path` takes.
+pub(crate) fn signature(path: &Path, name: &str, options: &CompileOptions) -> Result<KernelSignature, Failure> {
+    let client = client();
+    let kernels = match Input::open(path)? {
+        Input::Source(source) => compile(&client, path, &source, options)?.kernels,
+        Input::Library(library) => {
+            let function = library.get(name).ok_or_else(|| Failure::about(path, format!("has no kernel '{name}'")))?;
+            let bitcode = function.bitcode().map_err(|error| Failure::about(path, error))?;
+            client.load(&bitcode).map_err(|error| Failure::about(path, error))?.kernels
+        }
+    };
+    let kernel = kernels.into_iter().find(|kernel| kernel.name == name);
+    kernel.ok_or_else(|| Failure::about(path, format!("has no kernel '{name}'")))
 }
 
 /// A diagnostic without the source line.
@@ -77,7 +100,7 @@ pub(crate) fn severity(severity: Severity) -> &'static str {
 }
 
 /// Diagnostics as printed, with the file's name in the places of the compiler's.
-fn with_file_name(path: &Path, rendered: &str) -> String {
+pub(crate) fn with_file_name(path: &Path, rendered: &str) -> String {
     let name = OsStr::to_string_lossy(path.as_os_str());
     let replace = |line: &str| match line.strip_prefix(SOURCE_NAME) {
         Some(rest) if is_place(rest) => format!("{name}{rest}\n"),

@@ -1,21 +1,26 @@
 //! The command `openmps`: checks Metal source, shows what is in sources and libraries, and precompiles.
 //!
 //! It uses public interfaces only: the compiler process through `openmps-compiler`'s client, `openmps-air`'s container, the
-//! settings of `openmps`, and the plain data of `openmps-engine`. It links no LLVM.
+//! runtime of `openmps`, and the plain data of `openmps-engine`. It links no LLVM.
 //!
 //! Exit status: 0 when all is well, 1 when an input is wrong or an output cannot be written, 2 when the command line is wrong.
 //!
-//! Dependencies: `clap` reads the command line, `serde` and `serde_json` write what `--json` prints.
+//! Dependencies: `clap` reads the command line, and `clap_complete` and `clap_mangen` make completions and manual pages from the
+//! same description; `serde` and `serde_json` write what `--json` prints; `safetensors` and `zip` (NumPy's `.npz`) read arrays.
 #![forbid(unsafe_code)]
 
 mod args;
+mod array;
 mod command;
 mod compiler;
 mod constant_value;
+mod data;
 mod describe;
 mod failure;
 mod input;
+mod npy;
 mod output;
+mod random;
 
 use std::process::ExitCode;
 
@@ -32,6 +37,10 @@ fn main() -> ExitCode {
         Command::Inspect(inspect) => command::inspect::run(inspect),
         Command::Compile(compile) => command::compile::run(compile),
         Command::Trace(trace) => command::trace::run(trace),
+        Command::Run(run) => command::run::run(run),
+        Command::Info(info) => command::info::run(info),
+        Command::Completions(completions) => command::generate::completions(completions),
+        Command::Man(man) => command::generate::man(man),
     };
     match result {
         // Whoever reads the output has seen enough.

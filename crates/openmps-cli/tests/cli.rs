@@ -403,3 +403,148 @@ fn output_that_nobody_reads_is_no_failure() {
     child.stderr.take().unwrap().read_to_string(&mut errors).unwrap();
     assert_eq!((child.wait().unwrap().code(), &*errors), (Some(0), ""));
 }
+
+#[test]
+fn a_kernel_runs_on_typed_values() {
+    let add = ["run", "vectors.metal", "add", "--grid", "4"];
+    let run_with = |more: &[&str]| succeed(&[&add[..], more].concat());
+    let values = ["--arg", "ones:f32[4]", "--arg", "iota:f32[4]", "--arg", "3"];
+    assert_eq!(run_with(&values), "out f32[4] = 1.0 2.0 3.0 1.0\n");
+    // By name and by index, in any order; a buffer that is asked for.
+    let named = ["--arg", "n=u32:4", "--arg", "1=iota:f32[4]", "--arg", "out=zeros:f32[4]", "--out", "x"];
+    assert_eq!(run_with(&named), "x f32[4] = 0.0 1.0 2.0 3.0\n");
+    let random = ["--arg", "random:f32[4]", "--arg", "zeros:f32[4]", "--arg", "0"];
+    let seeded = |seed: &str| run_with(&[&random[..], &["--seed", seed]].concat());
+    assert_eq!(seeded("1"), seeded("1"));
+    assert_ne!(seeded("1"), seeded("2"));
+    let reversed = ["run", "vectors.metal", "reverse", "--grid", "64", "--arg", "iota:f32[64]", "--threadgroup", "0=4"];
+    assert!(succeed(&reversed).starts_with("data f32[64] = 63.0 62.0 61.0 "));
+    let report = json(&run_with(&[&values[..], &["--json", "--group", "2"]].concat()));
+    assert_eq!(report["group"], json("[2, 1, 1]"));
+    expect![[r#"{"data":[1.0,2.0,3.0,1.0],"dtype":"f32","index":0,"name":"out","shape":[4]}"#]]
+        .assert_eq(&report["outputs"][0].to_string());
+}
+
+#[test]
+fn arrays_come_from_files_and_go_to_files() {
+    let folder = Folder::new("arrays");
+    let (library, npy) = (folder.path("vectors.metallib"), folder.path("x.npy"));
+    succeed(&["compile", "vectors.metal", "-o", &library]);
+    let safetensors = folder.path("y.safetensors");
+    let add = |out: &str, x: &str, file: &str| {
+        let (out, file) = (format!("out={out}"), format!("out={file}"));
+        let words = ["run", &library, "add", "--grid", "6", "--arg", &out, "--arg", x, "--arg", "6", "--out", &file];
+        succeed(&words)
+    };
+    assert_eq!(add("ones:f32[2,3]", "iota:f32[6]", &npy), format!("out f32[2,3]: {npy}\n"));
+    add(&npy, &npy, &safetensors);
+    add(&format!("{safetensors}:out"), "zeros:f32[6]", &npy);
+    let written = fs::read(&npy).unwrap();
+    assert!(written.starts_with(b"\x93NUMPY\x01\x00") && written.ends_with(&bytes(&[2.0, 4.0, 6.0, 8.0, 10.0, 12.0])));
+}
+
+#[test]
+fn what_cannot_run_is_told() {
+    let add = ["run", "vectors.metal", "add", "--grid", "4"];
+    let refuse = |more: &[&str], expected| fail(&[&add[..], more].concat(), 1, expected);
+    refuse(
+        &["--arg", "y=1"],
+        expect![[r#"
+            openmps: error: --arg y=1: kernel 'add' has no such buffer, it has out (0), x (1), n (3)
+        "#]],
+    );
+    refuse(
+        &["--arg", "zeros:f64[4]"],
+        expect![[r#"
+            openmps: error: --arg zeros:f64[4]: 'f64' is no type of elements, expected one of bool, i8, u8, i16, u16, i32, u32, i64, u64, f16, bf16, f32
+        "#]],
+    );
+    refuse(
+        &["--arg", "zeros:f32[4]"],
+        expect![[r#"
+            openmps: error: vectors.metal: kernel 'add': nothing is bound at buffer(1) for argument 'x'
+        "#]],
+    );
+    refuse(
+        &["--arg", "zeros:f32[4]", "--out", "n"],
+        expect![[r#"
+            openmps: error: vectors.metal: kernel 'add': nothing is bound at buffer(1) for argument 'x'
+        "#]],
+    );
+    fail(
+        &["run", "vectors.metal", "sub", "--grid", "4"],
+        1,
+        expect![[r#"
+            openmps: error: vectors.metal: has no kernel 'sub', it has add, reverse
+        "#]],
+    );
+    fail(
+        &["run", "vectors.metal", "add", "--grid", "4y"],
+        1,
+        expect![[r#"
+            openmps: error: --grid 4y: expected one to three sizes, like 64 or 16,16
+        "#]],
+    );
+    fail(
+        &["run", "wrong.metal", "scale", "--grid", "4"],
+        1,
+        expect![[r#"
+            wrong.metal:5:14: error: use of undeclared identifier 'factor'
+                out[i] = factor * out[i];
+                         ^~~~~~
+        "#]],
+    );
+}
+
+#[test]
+fn info_says_where_settings_come_from() {
+    let mut command = command(&["info", "--json"]);
+    command.env("PYTORCH_MPS_LOG_PROFILE_INFO", "1024").env("OPENMPS_DEBUG", "serial");
+    let output = command.output().unwrap();
+    assert_eq!((output.status.code(), &*text(&output.stderr)), (Some(0), ""));
+    let report = json(&text(&output.stdout));
+    let setting = |name: &str| {
+        let settings = report["settings"].as_array().unwrap();
+        settings.iter().find(|setting| setting["name"] == name).unwrap().to_string()
+    };
+    expect![[r#"{"name":"PYTORCH_MPS_LOG_PROFILE_INFO","origin":"invalid","problem":"invalid log options 1024 passed to PYTORCH_MPS_LOG_PROFILE_INFO","value":"1024"}"#]]
+        .assert_eq(&setting("PYTORCH_MPS_LOG_PROFILE_INFO"));
+    expect![[r#"{"name":"OPENMPS_DEBUG","origin":"environment","value":"serial"}"#]]
+        .assert_eq(&setting("OPENMPS_DEBUG"));
+    expect![[r#"{"name":"PYTORCH_MPS_FAST_MATH","origin":"default","value":"off"}"#]]
+        .assert_eq(&setting("PYTORCH_MPS_FAST_MATH"));
+    assert_eq!(report["compiler"]["is_installed"], true);
+    assert!(report["device"]["core_count"].as_u64().unwrap() >= 1);
+    let shown = succeed(&["info"]);
+    assert!(shown.starts_with(&format!("openmps               {}\ndevice ", env!("CARGO_PKG_VERSION"))), "{shown}");
+    assert_eq!(shown.lines().filter(|line| line.ends_with(')') && line.starts_with("  PYTORCH_")).count(), 9);
+}
+
+#[test]
+fn completions_and_pages_know_every_command() {
+    let folder = Folder::new("man");
+    let commands = ["check", "inspect", "compile", "run", "info", "completions", "man"];
+    for shell in ["bash", "zsh", "fish"] {
+        let script = succeed(&["completions", shell]);
+        assert!(commands.iter().all(|command| script.contains(command)) && script.contains("threadgroup"), "{shell}");
+    }
+    assert!(succeed(&["man"]).contains(".TH OPENMPS 1"));
+    assert_eq!(succeed(&["man", "-o", &folder.path("pages")]), "");
+    for command in commands {
+        let page = fs::read_to_string(folder.path(&format!("pages/openmps-{command}.1"))).unwrap();
+        assert!(page.contains(&format!(".TH OPENMPS-{} 1", command.to_uppercase())), "{page}");
+    }
+}
+
+#[test]
+fn compile_prints_json() {
+    let folder = Folder::new("compile-json");
+    let library = folder.path("vectors.metallib");
+    let report = json(&succeed(&["compile", "--json", "vectors.metal", "-o", &library]));
+    assert_eq!(report["kernels"], json(r#"["add", "reverse"]"#));
+    assert_eq!(report["size_bytes"], fs::metadata(&library).unwrap().len());
+    let output = run(&["compile", "--json", "wrong.metal", "-o", &library]);
+    assert_eq!((output.status.code(), &*text(&output.stderr)), (Some(1), ""));
+    let report = json(&text(&output.stdout));
+    assert_eq!((&report["output"], &report["diagnostics"][0]["line"]), (&Value::Null, &Value::from(5)));
+}

@@ -132,6 +132,24 @@ pub fn default_folder(lookup: impl Fn(&str) -> Option<std::ffi::OsString>) -> Op
     Some(base.join("openmps"))
 }
 
+/// How many files are below a folder of the cache, and their bytes.
+#[must_use]
+pub fn folder_usage(folder: &Path) -> (u64, u64) {
+    let mut usage = (0, 0);
+    let mut folders = vec![folder.to_owned()];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+            match entry.metadata() {
+                Ok(metadata) if metadata.is_dir() => folders.push(entry.path()),
+                Ok(metadata) => usage = (usage.0 + 1, usage.1 + metadata.len()),
+                // Gone since it was listed.
+                Err(_) => {}
+            }
+        }
+    }
+    usage
+}
+
 /// The payload of an entry's bytes, if they are whole and undamaged.
 #[must_use]
 pub fn entry_payload(entry: &[u8]) -> Option<&[u8]> {

@@ -4,6 +4,7 @@
 //! as 4, lists of numbers packed, lists of tensors as an array of addresses.
 
 use openmps::capture::{self, TensorNote};
+use openmps::profile::{self, flag};
 use openmps::{Binding, Bindings, BufferIndex};
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
@@ -28,7 +29,7 @@ pub(crate) struct Arguments {
     pub(crate) retained: Vec<*const u8>,
     /// Elements of the first tensor among the arguments: the default number of threads.
     pub(crate) first_tensor_elements: Option<u64>,
-    /// While a capture runs: what the tensors are, by buffer index.
+    /// While a capture runs or the profiler logs: what the tensors are, by buffer index.
     pub(crate) notes: Vec<(u32, TensorNote)>,
 }
 
@@ -58,7 +59,7 @@ impl Arguments {
 
     fn bind_value(&mut self, slot: u32, value: &Bound<'_, PyAny>, casts: &ArgCasts) -> PyResult<()> {
         let binding = if tensor::is_tensor(value)? {
-            if capture::is_capturing() {
+            if capture::is_capturing() || profile::flags() & flag::TENSORS != 0 {
                 self.notes.push((slot, tensor::note(value)?));
             }
             self.tensor(value)?

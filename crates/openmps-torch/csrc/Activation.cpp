@@ -16,8 +16,10 @@
 #include <ATen/detail/HIPHooksInterface.h>
 #include <ATen/detail/XPUHooksInterface.h>
 
-#include <iostream>
+#include <c10/util/Logging.h>
+
 #include <string>
+#include <string_view>
 
 namespace openmps {
 
@@ -45,9 +47,9 @@ void claimAccelerator() {
       ")");
 }
 
-// PyTorch's allocator logs to the C++ error stream.
+// PyTorch's allocator logs through c10 at level INFO: TORCH_CPP_LOG_LEVEL decides whether it is seen.
 void writeLog(const char* text, uint64_t size_bytes) {
-  std::cerr.write(text, static_cast<std::streamsize>(size_bytes)) << std::endl;
+  LOG(INFO) << std::string_view(text, size_bytes);
 }
 
 // Kernels use as many threads as ATen's ops.

@@ -14,6 +14,8 @@ void openmps_torch_drain_autograd(void) {
   if (!openmps_allocator_is_initialized()) {
     return; // no MPS tensor, no backward
   }
+  // What follows is not the program's.
+  openmps_profile_program_ended();
   try {
     const auto options = at::TensorOptions().device(at::kMPS);
     const auto leaf = at::ones({1}, options).set_requires_grad(true);

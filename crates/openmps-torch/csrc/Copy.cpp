@@ -7,7 +7,7 @@
 #include "Aliasing.h"
 #include "MPSAllocator.h"
 #include "MPSStream.h"
-#include "ObservedOp.h"
+#include "Profile.h"
 #include "Registration.h"
 
 #include <ATen/ExpandUtils.h>
@@ -74,7 +74,10 @@ at::Tensor& copy_(at::Tensor& self, const at::Tensor& src, bool non_blocking) {
       " doesn't match the broadcast shape ",
       src.sizes());
   orderWithQueuedKernels(self, src, non_blocking);
-  const ObservedOp observed("copy_", [&] { return std::vector<at::Tensor>{self, src}; });
+  ProfiledOperation profiled;
+  if (C10_UNLIKELY(profileFlags() & OPENMPS_PROFILE_SEES_COPY)) {
+    profiled.beginCopy(self, src, !non_blocking);
+  }
   at::AutoDispatchBelowADInplaceOrView below_autograd;
   at::Tensor destination = hostView(self);
   at::native::copy_(destination, hostView(src), non_blocking);
@@ -117,7 +120,12 @@ at::Scalar localScalarDense(const at::Tensor& self) {
   TORCH_CHECK(self.numel() > 0, "_local_scalar_dense: Empty tensor not supported");
   synchronizeCurrentStream();
   at::AutoDispatchBelowADInplaceOrView below_autograd;
-  return at::cpu::_local_scalar_dense(cpuAlias(self));
+  const at::Tensor host = cpuAlias(self);
+  ProfiledOperation profiled;
+  if (C10_UNLIKELY(profileFlags() & OPENMPS_PROFILE_SEES_COPY)) {
+    profiled.beginCopy(host, self, /*is_blocking=*/true);
+  }
+  return at::cpu::_local_scalar_dense(host);
 }
 
 void recordStream(at::Tensor& self, c10::Stream stream) {

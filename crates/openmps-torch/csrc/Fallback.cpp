@@ -9,7 +9,7 @@
 #include "Aliasing.h"
 #include "MPSAllocator.h"
 #include "MPSStream.h"
-#include "ObservedOp.h"
+#include "Profile.h"
 #include "Widening.h"
 
 #include <ATen/core/LegacyTypeDispatch.h>
@@ -219,34 +219,9 @@ c10::DispatchKeySet cpuKeySet(c10::DispatchKeySet keys) {
   return c10::DispatchKeySet(c10::DispatchKey::CPU);
 }
 
-std::string nameOf(const c10::OperatorHandle& op) {
-  const auto& name = op.schema().operator_name();
-  const auto home = name.name.find("::");
-  const auto base = home == std::string::npos ? name.name : name.name.substr(home + 2);
-  return name.overload_name.empty() ? base : base + "." + name.overload_name;
-}
-
-// The tensors among the arguments, for those who listen.
-std::vector<at::Tensor> tensorsOf(const Stack& stack, const CallPlan& plan) {
-  std::vector<at::Tensor> tensors;
-  const size_t first_argument = stack.size() - plan.argument_count;
-  for (const auto index : plan.arguments) {
-    const auto& value = stack[first_argument + index];
-    if (value.isTensor()) {
-      tensors.push_back(value.toTensor());
-    } else if (value.isTensorList()) {
-      for (const at::Tensor& tensor : value.toTensorList()) {
-        tensors.push_back(tensor);
-      }
-    }
-  }
-  return tensors;
-}
-
+// The current stream has run dry.
 void redispatch(
     const c10::OperatorHandle& op, c10::DispatchKeySet keys, Stack* stack, const CallPlan& plan) {
-  drainCurrentStream();
-  const ObservedOp observed([&] { return nameOf(op); }, [&] { return tensorsOf(*stack, plan); });
   at::AutoDispatchBelowADInplaceOrView below_autograd;
   Call call;
   const size_t first_argument = stack->size() - plan.argument_count;
@@ -274,7 +249,7 @@ void redispatch(
 // Holds what is known about one op; made at registration, filled at the first call.
 class RedispatchFunctor final : public c10::OperatorKernel {
  public:
-  explicit RedispatchFunctor(const CheckedOp& op) : op_(op) {}
+  explicit RedispatchFunctor(const CheckedOp& op) : op_(op), profile_name_(op.name) {}
   ~RedispatchFunctor() override {
     delete plan_.load(std::memory_order_acquire);
   }
@@ -282,7 +257,13 @@ class RedispatchFunctor final : public c10::OperatorKernel {
     if (op_.check != DeviceCheck::None) {
       checkDevices(op_, op, *stack);
     }
-    redispatch(op, keys, stack, plan(op));
+    const auto& its_plan = plan(op);
+    drainCurrentStream();
+    ProfiledOperation profiled;
+    if (C10_UNLIKELY(profileFlags() & OPENMPS_PROFILE_SEES_OPERATION)) {
+      profiled.beginOperator(profile_name_, *stack, its_plan.argument_count);
+    }
+    redispatch(op, keys, stack, its_plan);
   }
 
  private:
@@ -299,6 +280,7 @@ class RedispatchFunctor final : public c10::OperatorKernel {
   }
 
   const CheckedOp op_;
+  ProfileName profile_name_;
   std::atomic<const CallPlan*> plan_{nullptr};
 };
 
@@ -320,6 +302,11 @@ void warningFallback(const c10::OperatorHandle& op, c10::DispatchKeySet keys, St
       "' is not currently supported on the MPS backend and will fall back to run on the CPU.",
       " This may have performance implications.");
   const auto plan = makePlan(op.schema());
+  drainCurrentStream();
+  ProfiledOperation profiled;
+  if (C10_UNLIKELY(profileFlags() & OPENMPS_PROFILE_SEES_FALLBACK)) {
+    profiled.beginFallback(op.schema(), *stack);
+  }
   redispatch(op, keys, stack, *plan);
 }
 
@@ -327,6 +314,7 @@ void errorFallback(const c10::OperatorHandle& op, c10::DispatchKeySet keys, Stac
   if (isObserved(op)) {
     // The observer wants to know of every such op, so the program has to go on.
     const auto plan = makePlan(op.schema());
+    drainCurrentStream();
     redispatch(op, keys, stack, *plan);
     return;
   }

@@ -9,7 +9,7 @@
 #include "DeviceCheck.h"
 #include "MPSAllocator.h"
 #include "MPSStream.h"
-#include "ObservedOp.h"
+#include "Profile.h"
 
 #include <ATen/core/IListRef.h>
 #include <ATen/core/LegacyTypeDispatch.h>
@@ -147,29 +147,23 @@ std::tuple<T...> adoptResult(std::tuple<T...>&& results) {
       std::move(results));
 }
 
-// Checks in the schema's argument order; the common case is one comparison per tensor.
+// Checks in the schema's argument order; the common case is one comparison per tensor. Then the kernel's
+// turn comes, which is told to the profiler.
 template <const FastOp& op, class... A>
 struct FastCheck {
-  static void run(const std::remove_reference_t<A>&... arguments) {
+  static void run(ProfiledOperation& profiled, const std::remove_reference_t<A>&... arguments) {
     if constexpr (op.check != DeviceCheck::None) {
       if (C10_UNLIKELY(!(FastArgument<A>::onMps(arguments) && ...))) {
         checkDevices(op, {FastArgument<A>::tensors(arguments)...});
       }
     }
     drainCurrentStream();
+    if (C10_UNLIKELY(profileFlags() & OPENMPS_PROFILE_SEES_OPERATION)) {
+      static ProfileName name(op.name);
+      profiled.beginOperator(name, arguments...);
+    }
   }
 };
-
-// The tensors in the arguments of one call, for those who listen.
-template <class... A>
-std::vector<at::Tensor> tensorsOf(const std::remove_reference_t<A>&... arguments) {
-  std::vector<at::Tensor> tensors;
-  const auto append = [&](const std::vector<at::Tensor>& more) {
-    tensors.insert(tensors.end(), more.begin(), more.end());
-  };
-  (append(FastArgument<A>::tensors(arguments)), ...);
-  return tensors;
-}
 
 template <const FastOp& op, class Type, Type function>
 struct FunctionalKernel;
@@ -177,8 +171,8 @@ struct FunctionalKernel;
 template <const FastOp& op, class R, class... A, R (*function)(A...)>
 struct FunctionalKernel<op, R (*)(A...), function> {
   static R call(A... arguments) {
-    FastCheck<op, A...>::run(arguments...);
-    const ObservedOp observed(op.name, [&] { return tensorsOf<A...>(arguments...); });
+    ProfiledOperation profiled;
+    FastCheck<op, A...>::run(profiled, arguments...);
     const CpuKernelScope scope;
     return adoptResult(function(FastArgument<A>::alias(arguments)...));
   }
@@ -191,9 +185,8 @@ struct InplaceKernel;
 template <const FastOp& op, class... A, at::Tensor& (*function)(at::Tensor&, A...)>
 struct InplaceKernel<op, at::Tensor& (*)(at::Tensor&, A...), function> {
   static at::Tensor& call(at::Tensor& self, A... arguments) {
-    FastCheck<op, const at::Tensor&, A...>::run(self, arguments...);
-    const ObservedOp observed(
-        op.name, [&] { return tensorsOf<const at::Tensor&, A...>(self, arguments...); });
+    ProfiledOperation profiled;
+    FastCheck<op, const at::Tensor&, A...>::run(profiled, self, arguments...);
     const CpuKernelScope scope;
     at::Tensor self_alias = FastArgument<const at::Tensor&>::alias(self);
     function(self_alias, FastArgument<A>::alias(arguments)...);
@@ -205,8 +198,8 @@ struct InplaceKernel<op, at::Tensor& (*)(at::Tensor&, A...), function> {
 template <const FastOp& op, class... A, void (*function)(A...)>
 struct InplaceKernel<op, void (*)(A...), function> {
   static void call(A... arguments) {
-    FastCheck<op, A...>::run(arguments...);
-    const ObservedOp observed(op.name, [&] { return tensorsOf<A...>(arguments...); });
+    ProfiledOperation profiled;
+    FastCheck<op, A...>::run(profiled, arguments...);
     const CpuKernelScope scope;
     function(FastArgument<A>::alias(arguments)...);
   }
@@ -219,8 +212,8 @@ struct OutKernel;
 template <const FastOp& op, class... A, at::Tensor& (*function)(A...)>
 struct OutKernel<op, at::Tensor& (*)(A...), function> {
   static at::Tensor& call(A... arguments) {
-    FastCheck<op, A...>::run(arguments...);
-    const ObservedOp observed(op.name, [&] { return tensorsOf<A...>(arguments...); });
+    ProfiledOperation profiled;
+    FastCheck<op, A...>::run(profiled, arguments...);
     const CpuKernelScope scope;
     auto& out = std::get<sizeof...(A) - 1>(std::tie(arguments...));
     AliasMap map;

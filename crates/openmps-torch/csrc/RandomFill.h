@@ -2,7 +2,6 @@
 #pragma once
 
 #include "MPSStream.h"
-#include "ObservedOp.h"
 
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/empty_like.h>
@@ -25,7 +24,6 @@ inline OpenmpsElements elementsOf(const at::Tensor& tensor) {
 template <class Fill>
 void fillContiguous(const at::Tensor& self, const Fill& fill) {
   drainCurrentStream();
-  const ObservedOp observed("random_fill", [&] { return std::vector<at::Tensor>{self}; });
   if (self.is_contiguous() && !self.is_neg()) {
     const auto elements = elementsOf(self);
     fill(&elements);

@@ -2,6 +2,7 @@
 // DistributionTemplates.h) over kernels of the runtime, which draw from the MPS generator's Philox
 // streams. None of them may reach a CPU kernel: those take CPU generators only.
 #include "MPSGeneratorImpl.h"
+#include "Profile.h"
 #include "RandomFill.h"
 #include "Registration.h"
 
@@ -220,24 +221,24 @@ at::Tensor& randomTo_(at::Tensor& self, int64_t to, OptionalGenerator gen) {
 } // namespace
 
 void registerPointwiseRandomOps(torch::Library& library) {
-  library.impl("uniform_", &uniform_);
-  library.impl("normal_", &normal_);
-  library.impl("normal.Tensor_float", &normalTensorFloat);
-  library.impl("normal.Tensor_float_out", &normalTensorFloatOut);
-  library.impl("normal.float_Tensor", &normalFloatTensor);
-  library.impl("normal.float_Tensor_out", &normalFloatTensorOut);
-  library.impl("normal.Tensor_Tensor", &normalTensorTensor);
-  library.impl("normal.Tensor_Tensor_out", &normalTensorTensorOut);
-  library.impl("log_normal_", &logNormal_);
-  library.impl("exponential_", &exponential_);
-  library.impl("cauchy_", &cauchy_);
-  library.impl("geometric_", &geometric_);
-  library.impl("bernoulli_.float", &bernoulliFloat_);
-  library.impl("bernoulli_.Tensor", &bernoulliTensor_);
-  library.impl("bernoulli.out", &bernoulliOut);
-  library.impl("random_", &random_);
-  library.impl("random_.from", &randomFrom_);
-  library.impl("random_.to", &randomTo_);
+  library.impl("uniform_", &ProfiledKernel<"uniform_", &uniform_>::call);
+  library.impl("normal_", &ProfiledKernel<"normal_", &normal_>::call);
+  library.impl("normal.Tensor_float", &ProfiledKernel<"normal.Tensor_float", &normalTensorFloat>::call);
+  library.impl("normal.Tensor_float_out", &ProfiledKernel<"normal.Tensor_float_out", &normalTensorFloatOut>::call);
+  library.impl("normal.float_Tensor", &ProfiledKernel<"normal.float_Tensor", &normalFloatTensor>::call);
+  library.impl("normal.float_Tensor_out", &ProfiledKernel<"normal.float_Tensor_out", &normalFloatTensorOut>::call);
+  library.impl("normal.Tensor_Tensor", &ProfiledKernel<"normal.Tensor_Tensor", &normalTensorTensor>::call);
+  library.impl("normal.Tensor_Tensor_out", &ProfiledKernel<"normal.Tensor_Tensor_out", &normalTensorTensorOut>::call);
+  library.impl("log_normal_", &ProfiledKernel<"log_normal_", &logNormal_>::call);
+  library.impl("exponential_", &ProfiledKernel<"exponential_", &exponential_>::call);
+  library.impl("cauchy_", &ProfiledKernel<"cauchy_", &cauchy_>::call);
+  library.impl("geometric_", &ProfiledKernel<"geometric_", &geometric_>::call);
+  library.impl("bernoulli_.float", &ProfiledKernel<"bernoulli_.float", &bernoulliFloat_>::call);
+  library.impl("bernoulli_.Tensor", &ProfiledKernel<"bernoulli_.Tensor", &bernoulliTensor_>::call);
+  library.impl("bernoulli.out", &ProfiledKernel<"bernoulli.out", &bernoulliOut>::call);
+  library.impl("random_", &ProfiledKernel<"random_", &random_>::call);
+  library.impl("random_.from", &ProfiledKernel<"random_.from", &randomFrom_>::call);
+  library.impl("random_.to", &ProfiledKernel<"random_.to", &randomTo_>::call);
 }
 
 } // namespace openmps

@@ -1,5 +1,6 @@
 // Random ops with shapes of their own: permutations, categories, counts, dropout.
 #include "MPSGeneratorImpl.h"
+#include "Profile.h"
 #include "RandomFill.h"
 #include "Registration.h"
 
@@ -62,8 +63,6 @@ std::tuple<at::Tensor, at::Tensor> nativeDropout(
   const auto output = at::empty_like(values);
   const auto mask = at::empty_like(values, values.options().dtype(at::kBool));
   drainCurrentStream();
-  const ObservedOp observed(
-      "native_dropout", [&] { return std::vector<at::Tensor>{values, output, mask}; });
   const auto in_elements = elementsOf(values);
   const auto out_elements = elementsOf(output);
   const auto mask_elements = elementsOf(mask);
@@ -85,8 +84,6 @@ at::Tensor drawCounted(
     return result;
   }
   drainCurrentStream();
-  const ObservedOp observed(
-      "random_draw", [&] { return std::vector<at::Tensor>{parameters, result}; });
   const auto first_elements = elementsOf(parameters);
   const auto out_elements = elementsOf(result);
   OpenmpsElements second_elements{};
@@ -137,14 +134,14 @@ at::Tensor binomial(
 void registerSamplingOps(torch::Library& library) {
   // Read through the call sites that DispatchStubPatch.cpp redirects.
   at::native::multinomial_with_replacement_stub.set_mps_dispatch_ptr(&multinomialWithReplacement);
-  library.impl("multinomial", &at::native::multinomial);
-  library.impl("multinomial.out", &at::native::multinomial_out);
-  library.impl("randperm.generator_out", &randpermOut);
-  library.impl("native_dropout", &nativeDropout);
-  library.impl("_standard_gamma", &standardGamma);
-  library.impl("_sample_dirichlet", &sampleDirichlet);
-  library.impl("poisson", &poisson);
-  library.impl("binomial", &binomial);
+  library.impl("multinomial", &ProfiledKernel<"multinomial", &at::native::multinomial>::call);
+  library.impl("multinomial.out", &ProfiledKernel<"multinomial.out", &at::native::multinomial_out>::call);
+  library.impl("randperm.generator_out", &ProfiledKernel<"randperm.generator_out", &randpermOut>::call);
+  library.impl("native_dropout", &ProfiledKernel<"native_dropout", &nativeDropout>::call);
+  library.impl("_standard_gamma", &ProfiledKernel<"_standard_gamma", &standardGamma>::call);
+  library.impl("_sample_dirichlet", &ProfiledKernel<"_sample_dirichlet", &sampleDirichlet>::call);
+  library.impl("poisson", &ProfiledKernel<"poisson", &poisson>::call);
+  library.impl("binomial", &ProfiledKernel<"binomial", &binomial>::call);
 }
 
 } // namespace openmps

@@ -19,6 +19,10 @@ static_assert(offsetof(OpenmpsMemoryStat, freed) == 24);
 static_assert(sizeof(OpenmpsMemoryStats) == 64);
 static_assert(offsetof(OpenmpsMemoryStats, reserved) == 32);
 static_assert(sizeof(OpenmpsElements) == 24 && offsetof(OpenmpsElements, scalar_type) == 16);
+static_assert(sizeof(OpenmpsProfileOperation) == 40 && offsetof(OpenmpsProfileOperation, copy_bytes) == 8);
+static_assert(offsetof(OpenmpsProfileOperation, words) == 24);
+static_assert(offsetof(OpenmpsProfileOperation, word_count) == 32);
+static_assert(sizeof(OpenmpsProfileRunning) == 48 && offsetof(OpenmpsProfileRunning, is_recorded) == 32);
 static_assert(sizeof(OpenmpsGeneratorState) == OPENMPS_GENERATOR_STATE_BYTES);
 
 namespace openmps {

@@ -220,18 +220,54 @@ OpenmpsStatus openmps_empty_cache(void);
 // Sets the hard limit as a multiple of the recommended maximum; 0 means none.
 OpenmpsStatus openmps_set_high_watermark_ratio(double ratio);
 
-// observe.rs
-
-// Not 0 when someone wants to know of operators: one relaxed load.
-uint32_t openmps_observers(void);
-
-// Nanoseconds on a clock that never goes back.
-uint64_t openmps_observe_now(void);
-
-// Tells those who listen that an operator has just ended; `tensors` has a line for each of its tensors.
-OpenmpsStatus openmps_observe_host_op(const char* name, const char* tensors, uint64_t started_ns);
-
 // profile.rs
+// An operator of ATen.
+#define OPENMPS_PROFILE_GRAPH 0
+// A copy; its tensors are source and destination.
+#define OPENMPS_PROFILE_COPY 1
+// An operator that the MPS backend lacks.
+#define OPENMPS_PROFILE_FALLBACK 2
+// Bits of `openmps_profile_flags`: someone wants to know of operators.
+#define OPENMPS_PROFILE_SEES_OPERATION 65
+// Bits of `openmps_profile_flags`: someone wants to know of copies.
+#define OPENMPS_PROFILE_SEES_COPY 66
+// Bits of `openmps_profile_flags`: someone wants to know of fallbacks.
+#define OPENMPS_PROFILE_SEES_FALLBACK 68
+// A bit of `openmps_profile_flags`: tensors come with a buffer word.
+#define OPENMPS_PROFILE_FLAG_BUFFER_IDS 32
+// A tensor's header word: where the number of sizes starts; the scalar type is below.
+#define OPENMPS_PROFILE_RANK_SHIFT 8
+// A tensor's header word: it lies on device mps.
+#define OPENMPS_PROFILE_MPS 65536
+// A tensor's header word: a word with the block's number follows, and its retain count from bit 40 on.
+#define OPENMPS_PROFILE_BUFFER 131072
+// A tensor's header word: there is no tensor.
+#define OPENMPS_PROFILE_UNDEFINED 524288
+// A tensor's header word: bits 32 to 63 count tensors that were left out.
+#define OPENMPS_PROFILE_MORE 1048576
+// Where the retain count starts in a buffer word.
+#define OPENMPS_PROFILE_RETAIN_SHIFT 40
+
+// An operation that begins or ends.
+typedef struct OpenmpsProfileOperation {
+  uint32_t kind;
+  uint32_t name;
+  uint64_t copy_bytes;
+  uint32_t copy_is_blocking;
+  uint32_t copy_is_blit;
+  const uint64_t* words;
+  uint64_t word_count;
+} OpenmpsProfileOperation;
+
+// What the profiler wants to see again at the end of an operation.
+typedef struct OpenmpsProfileRunning {
+  uint64_t begin_ns;
+  uint64_t called_ns;
+  uint64_t index;
+  uint64_t run;
+  uint64_t is_recorded;
+  uint64_t observed_ns;
+} OpenmpsProfileRunning;
 
 // Constructs the profiler, so that a bad mask in the environment is reported.
 OpenmpsStatus openmps_profile_initialize(void);
@@ -241,6 +277,21 @@ OpenmpsStatus openmps_profile_start(const char* mode, bool wait_until_completed)
 
 // Stops a trace, if one runs.
 OpenmpsStatus openmps_profile_stop(void);
+
+// The program is over: nothing is profiled any more; tables and the end of a trace are still to come.
+void openmps_profile_program_ended(void);
+
+// Where the bits of `OPENMPS_PROFILE_SEES_…` and `OPENMPS_PROFILE_FLAG_…` are, to be read atomically. Lives as long as the process.
+const uint32_t* openmps_profile_flags(void);
+
+// The number of an operator's name.
+OpenmpsStatus openmps_profile_operator(const char* name, uint32_t* number);
+
+// An operation begins on this thread.
+OpenmpsStatus openmps_profile_begin(const OpenmpsProfileOperation* operation, OpenmpsProfileRunning* running);
+
+// The operation that `openmps_profile_begin` filled `running` for ends, on the same thread.
+OpenmpsStatus openmps_profile_end(const OpenmpsProfileOperation* operation, const OpenmpsProfileRunning* running);
 
 // random.rs
 // Uniform in `[a, b)`.

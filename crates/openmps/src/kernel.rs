@@ -9,7 +9,7 @@ use openmps_engine::{
 
 use crate::capture::{self, LaunchNotes, Recipe, TensorNote};
 use crate::library::LibraryError;
-use crate::profile;
+use crate::profile::{self, NameId};
 use crate::settings::Settings;
 use crate::stream::{Command, Retained, Stream};
 use crate::{engines, frontends};
@@ -26,11 +26,15 @@ pub struct Kernel {
     compiled: Arc<dyn CompiledKernel>,
     /// Where captures are enabled.
     recipe: Option<Arc<Recipe>>,
+    /// Its name in profiles.
+    label: NameId,
 }
 
 impl Kernel {
-    pub(crate) fn new(compiled: Arc<dyn CompiledKernel>, recipe: Option<Arc<Recipe>>) -> Self {
-        Self { compiled, recipe }
+    /// The pipeline `compiled` of the source or library that `source` names.
+    pub(crate) fn new(compiled: Arc<dyn CompiledKernel>, recipe: Option<Arc<Recipe>>, source: &Arc<str>) -> Self {
+        let label = profile::pipeline(&compiled.signature().name, source);
+        Self { compiled, recipe, label }
     }
 
     /// The kernel `name` of a module of AIR (LLVM bitcode) whose function constants have their values, for the process's engine.
@@ -46,7 +50,8 @@ impl Kernel {
         let signature = loaded.kernels.iter().find(|kernel| kernel.name == name);
         let signature = signature.ok_or_else(|| LibraryError::NoSuchKernel(name.into()))?;
         let options = engines::options(Settings::process());
-        Ok(Self::new(engine.compile(&loaded.air, signature, &options).map_err(failed)?, None))
+        let compiled = engine.compile(&loaded.air, signature, &options).map_err(failed)?;
+        Ok(Self::new(compiled, None, &"AIR".into()))
     }
 
     /// The host name.
@@ -83,7 +88,8 @@ impl Kernel {
         self.encode_with_notes(stream, bindings, retained, grid, Vec::new())
     }
 
-    /// As [`encode`](Self::encode); a capture also gets what the caller says about the tensors at buffer indices.
+    /// As [`encode`](Self::encode); a capture and the profiler's log also get what the caller says about the tensors at buffer
+    /// indices.
     ///
     /// # Errors
     /// As [`encode`](Self::encode).
@@ -100,10 +106,14 @@ impl Kernel {
         if grid.is_empty() {
             return Ok(stream.position());
         }
+        if profile::sees_commands() {
+            profile::launch(self.label, &profile::note_words(&tensors, &bindings));
+        }
         let notes = self.recipe.as_ref().filter(|_| capture::is_capturing());
         let notes = notes.map(|recipe| Box::new(LaunchNotes { recipe: Arc::clone(recipe), tensors }));
         let command = Command::dispatch_with(Arc::clone(&self.compiled), bindings, grid, notes)
-            .retaining(Retained::blocks(retained));
+            .retaining(Retained::blocks(retained))
+            .labelled(self.label);
         let position = stream.encode(command);
         if profile::waits_until_completed() {
             stream.synchronize()?;

@@ -126,6 +126,8 @@ struct Inner {
     engine: Arc<dyn Engine>,
     /// The process's, where none was given.
     loader: Option<Arc<dyn AirLoader>>,
+    /// What profiles call the source or the library.
+    source_name: Arc<str>,
     pipelines: Mutex<HashMap<PipelineKey, Pipeline>>,
     /// The source text and how it was compiled, where captures are enabled.
     text: Option<(Arc<str>, CompileOptions)>,
@@ -160,7 +162,7 @@ impl Library {
     ) -> Result<Self, LibraryError> {
         let compiled = compiler.compile_source(source, options)?;
         let text = capture::is_enabled().then(|| (source.into(), options.clone()));
-        Ok(Self::new(Origin::Source(compiled), engine, None, text))
+        Ok(Self::new(Origin::Source(compiled), engine, None, text, "program_source"))
     }
 
     /// Opens the compiled library (`.metallib`, or a universal binary with one) in `bytes`, which are copied, for the process's
@@ -182,8 +184,12 @@ impl Library {
     }
 
     fn open(place: Place<'_>) -> Result<Self, String> {
-        let container = frontends::open_metallib(place)?;
-        Ok(Self::with_precompiled(container, frontends::air_loader()?, engines::engine()?))
+        let source_name = match place {
+            Place::Bytes(_) => "metallib".into(),
+            Place::File(path) => path.to_string_lossy().into_owned(),
+        };
+        let origin = Origin::Precompiled(frontends::open_metallib(place)?);
+        Ok(Self::new(origin, engines::engine()?, Some(frontends::air_loader()?), None, &source_name))
     }
 
     /// The library in `container`, whose modules `loader` reads, for `engine`.
@@ -193,7 +199,7 @@ impl Library {
         loader: Arc<dyn AirLoader>,
         engine: Arc<dyn Engine>,
     ) -> Self {
-        Self::new(Origin::Precompiled(container), engine, Some(loader), None)
+        Self::new(Origin::Precompiled(container), engine, Some(loader), None, "metallib")
     }
 
     fn new(
@@ -201,8 +207,10 @@ impl Library {
         engine: Arc<dyn Engine>,
         loader: Option<Arc<dyn AirLoader>>,
         text: Option<(Arc<str>, CompileOptions)>,
+        source_name: &str,
     ) -> Self {
-        Self { inner: Arc::new(Inner { origin, engine, loader, pipelines: Mutex::default(), text }) }
+        let source_name = source_name.into();
+        Self { inner: Arc::new(Inner { origin, engine, loader, source_name, pipelines: Mutex::default(), text }) }
     }
 
     /// Host names of the kernels, sorted.
@@ -278,7 +286,7 @@ impl Inner {
         }
         let options = engines::options(Settings::process());
         let compiled = self.engine.compile(&air, &signature, &options).map_err(error)?;
-        Ok(Kernel::new(compiled, self.recipe(module, air, values)))
+        Ok(Kernel::new(compiled, self.recipe(module, air, values), &self.source_name))
     }
 
     /// What a capture needs to make the kernel again; `air` is `module` with its function constants set.

@@ -1,5 +1,7 @@
 //! Every bound of the runtime's memory and device, each with the source of its number.
 
+use std::time::Duration;
+
 /// One mebibyte.
 pub const MIB: u64 = 1 << 20;
 
@@ -66,6 +68,12 @@ pub const TEXTURE_BUFFER_WIDTH_MAX: u32 = 1 << 28;
 /// Commands that one stream holds before encoding waits for half of them: Metal's command queues make callers wait as well.
 /// A command takes a few hundred bytes.
 pub const STREAM_COMMANDS_MAX: u64 = 16_384;
+
+/// Words (of 8 bytes) that one thread notes for a trace before the writer has taken them; what comes then is lost and counted.
+/// 64 MiB, some seconds of the smallest operations.
+pub const TRACE_BUFFER_WORDS_MAX: usize = 8 << 20;
+/// How often a trace is written: a crash loses at most this much of it.
+pub const TRACE_WRITE_INTERVAL: Duration = Duration::from_millis(250);
 
 /// Least address space that the compiler process can be told to keep to: LLVM's libraries, a precompiled header, stacks and
 /// what the allocator reserves for each thread take half of it before anything is compiled.

@@ -1,14 +1,14 @@
-//! Who wants to know of operators that run on the CPU: one word that the plug-in reads before each of them.
+//! Who wants to know of operators that run on the CPU, besides the profiler.
 //!
-//! ATen executes most operators over the device's memory without a command of a stream. The plug-in looks at [`observers`] before
-//! an operator, one relaxed load; only when someone listens, it measures the operator, describes its tensors and calls
-//! [`host_op`].
+//! ATen executes most operators over the device's memory without a command of a stream. The plug-in tells
+//! [`crate::profile`] of each, which passes it on to [`host_op`] while someone listens here.
 
 use std::sync::LazyLock;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Instant;
 
 use crate::capture;
+use crate::profile;
 
 /// Someone who listens; the discriminants are bits of the word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,8 +57,10 @@ pub(crate) fn subscribe(observer: Observer) {
     // The clock starts before anyone reads it.
     LazyLock::force(&ORIGIN);
     OBSERVERS.fetch_or(observer as u32, Ordering::Relaxed);
+    profile::set_capture(true);
 }
 
 pub(crate) fn unsubscribe(observer: Observer) {
     OBSERVERS.fetch_and(!(observer as u32), Ordering::Relaxed);
+    profile::set_capture(observers() != 0);
 }

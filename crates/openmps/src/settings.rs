@@ -5,8 +5,10 @@
 //! given; the check and its text stand beside the use or here as a function. Nothing here reads the environment twice.
 
 mod number;
+mod report;
 mod table;
 
+pub use report::{Origin, SettingReport, report};
 pub use table::{Setting, markdown, table};
 
 use std::ffi::OsString;
@@ -61,6 +63,8 @@ pub struct Settings {
     pub compiler_memory_limit: Option<u64>,
     /// `OPENMPS_DUMP_DIR`: where `OPENMPS_DEBUG=dump` writes.
     pub dump_dir: Option<PathBuf>,
+    /// `OPENMPS_TRACE_DIR`: where the profiler writes traces.
+    pub trace_dir: Option<PathBuf>,
     /// `OPENMPS_RECOMMENDED_MAX_MEMORY`, in bytes.
     pub recommended_max_memory: Option<u64>,
     /// What to tell the user about values that were ignored, in table order.
@@ -144,6 +148,7 @@ impl Default for Settings {
             compiler_time_limit: None,
             compiler_memory_limit: None,
             dump_dir: None,
+            trace_dir: None,
             recommended_max_memory: None,
             warnings: Vec::new(),
         }

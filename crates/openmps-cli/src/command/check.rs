@@ -20,7 +20,7 @@ struct Report {
 
 /// A diagnostic.
 #[derive(Serialize)]
-struct Message {
+pub(crate) struct Message {
     severity: &'static str,
     file: String,
     /// From 1; absent where the message has no place.
@@ -40,8 +40,13 @@ pub(crate) fn run(check: &Check) -> Result<(), Failure> {
     output::print(&kernels.collect::<Vec<_>>().join("\n"))
 }
 
+/// Diagnostics about the source at `path`, as `--json` prints them.
+pub(crate) fn messages(path: &Path, diagnostics: &[Diagnostic]) -> Vec<Message> {
+    diagnostics.iter().map(|one| message(path, one)).collect()
+}
+
 fn run_json(check: &Check, source: &str) -> Result<(), Failure> {
-    let messages = |diagnostics: &[Diagnostic]| diagnostics.iter().map(|one| message(&check.file, one)).collect();
+    let messages = |diagnostics: &[Diagnostic]| messages(&check.file, diagnostics);
     match client().compile_source(source, &check.language.options()) {
         Ok(compiled) => output::print_json(&Report {
             kernels: compiled.kernels.iter().map(KernelDescription::from).collect(),

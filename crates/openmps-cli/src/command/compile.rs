@@ -4,23 +4,60 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use openmps::LanguageVersion;
+use openmps::{CompileOptions, LanguageVersion};
 use openmps_air::metallib::{FunctionConstant, FunctionType, NewFunction, Target, Versions, Writer};
 use openmps_compiler::Client;
-use openmps_engine::{CompiledSource, KernelSignature, VerifiedAir};
+use openmps_engine::{CompileError, CompiledSource, KernelSignature, SourceCompiler as _, VerifiedAir};
+use serde::Serialize;
 
 use crate::args::Compile;
+use crate::command::check::{Message, messages};
 use crate::compiler::{client, compile};
 use crate::failure::Failure;
-use crate::input;
+use crate::{input, output};
+
+/// What `--json` prints.
+#[derive(Serialize)]
+struct Report {
+    /// The library; null when the source is wrong.
+    output: Option<PathBuf>,
+    size_bytes: usize,
+    kernels: Vec<String>,
+    diagnostics: Vec<Message>,
+}
 
 pub(crate) fn run(arguments: &Compile) -> Result<(), Failure> {
     let source = input::source(&arguments.file)?;
     let (client, options) = (client(), arguments.language.options());
+    if arguments.json {
+        return run_json(arguments, &client, &source, &options);
+    }
     let compiled = compile(&client, &arguments.file, &source, &options)?;
     let library = library(&client, &compiled, options.language_version)
         .map_err(|problem| Failure::about(&arguments.file, problem))?;
     write(&arguments.output, &library).map_err(|error| Failure::about(&arguments.output, error))
+}
+
+fn run_json(arguments: &Compile, client: &Client, source: &str, options: &CompileOptions) -> Result<(), Failure> {
+    let file = &arguments.file;
+    let compiled = match client.compile_source(source, options) {
+        Ok(compiled) => compiled,
+        Err(CompileError::Diagnostics { diagnostics, .. }) => {
+            let diagnostics = messages(file, &diagnostics);
+            output::print_json(&Report { output: None, size_bytes: 0, kernels: Vec::new(), diagnostics })?;
+            return Err(Failure::Said);
+        }
+        Err(CompileError::Internal(reason)) => return Err(Failure::about(file, reason)),
+    };
+    let library =
+        library(client, &compiled, options.language_version).map_err(|problem| Failure::about(file, problem))?;
+    write(&arguments.output, &library).map_err(|error| Failure::about(&arguments.output, error))?;
+    output::print_json(&Report {
+        output: Some(arguments.output.clone()),
+        size_bytes: library.len(),
+        kernels: compiled.kernels.iter().map(|kernel| kernel.name.clone()).collect(),
+        diagnostics: messages(file, &compiled.warnings),
+    })
 }
 
 /// The bytes of the library.

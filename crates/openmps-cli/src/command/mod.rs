@@ -2,5 +2,8 @@
 
 pub(crate) mod check;
 pub(crate) mod compile;
+pub(crate) mod generate;
+pub(crate) mod info;
 pub(crate) mod inspect;
+pub(crate) mod run;
 pub(crate) mod trace;

@@ -9,7 +9,6 @@ pub mod error;
 pub mod event;
 pub mod generator;
 pub mod memory;
-pub mod observe;
 pub mod profile;
 pub mod random;
 pub mod settings;

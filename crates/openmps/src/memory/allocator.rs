@@ -12,7 +12,7 @@ use super::region::{Arena, address_of, pointer_to};
 use super::size::round;
 use super::slab::{BlockIndex, SharedBlock, Slab};
 use super::state::{Request, Shared, State, retain_count};
-use super::stats::Stats;
+use super::stats::{Gauges, PublishedGauges, Stats};
 use super::watermark::Watermarks;
 use super::{BlockInfo, BlockObserver, MemoryError, Usage};
 use crate::stream_id::{StreamError, StreamId};
@@ -75,7 +75,7 @@ impl Allocator {
         let (bytes_max, bytes_min) = options.arena_bytes;
         let arena =
             Arena::reserve(bytes_max, bytes_min).map_err(|source| MemoryError::Arena { bytes: bytes_min, source })?;
-        let shared = Arc::new(Shared { arena, slab: Slab::default() });
+        let shared = Arc::new(Shared { arena, slab: Slab::default(), gauges: PublishedGauges::default() });
         Ok(Allocator {
             state: Mutex::new(State::new(Arc::clone(&shared), marks, log, options.max_heap_bytes, options.observer)),
             shared,
@@ -356,6 +356,11 @@ impl Allocator {
         (self.recommended_max_bytes.saturating_sub(self.driver_allocated_bytes()), self.recommended_max_bytes)
     }
 
+    /// The counters that a trace shows. Without a lock, so they may be of different moments.
+    pub fn gauges(&self) -> Gauges {
+        self.shared.gauges.read()
+    }
+
     /// All counters.
     pub fn stats(&self) -> Stats {
         self.lock().stats
@@ -363,7 +368,9 @@ impl Allocator {
 
     /// Peaks start again from now.
     pub fn reset_peak_stats(&self) {
-        self.lock().stats.reset_peak();
+        let mut state = self.lock();
+        state.stats.reset_peak();
+        state.publish();
     }
 
     /// Sums start again from zero.
@@ -379,6 +386,7 @@ impl Allocator {
     pub fn set_high_watermark_ratio(&self, ratio: f64) -> Result<(), MemoryError> {
         let mut state = self.lock();
         state.marks.set_high_ratio(ratio)?;
+        state.publish();
         log_high_watermark(&state.log, &state.marks);
         Ok(())
     }

@@ -46,6 +46,7 @@ impl State {
         block.state = BlockState::Free;
         let Block { size_bytes, heap, .. } = *block;
         self.stats.allocated.sub(size_bytes);
+        self.publish();
         let heap = self.heap_mut(heap);
         heap.free_bytes += size_bytes;
         heap.free_run_bound = heap.free_bytes;

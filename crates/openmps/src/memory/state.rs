@@ -18,7 +18,7 @@ use super::region::{Arena, pointer_to};
 use super::size::{PoolKind, Rounded, heap_bytes, heap_cap_bytes};
 use super::slab::{BlockIndex, SharedBlock, Slab};
 use super::space::Space;
-use super::stats::Stats;
+use super::stats::{PublishedGauges, Stats};
 use super::watermark::Watermarks;
 use super::{BlockEvent, BlockObserver, Usage};
 use crate::stream_id::StreamId;
@@ -27,6 +27,7 @@ use crate::stream_id::StreamId;
 pub(super) struct Shared {
     pub(super) arena: Arena,
     pub(super) slab: Slab,
+    pub(super) gauges: PublishedGauges,
 }
 
 impl Shared {
@@ -136,6 +137,11 @@ impl State {
             last_heap_id: 0,
             last_buffer_id: 0,
         }
+    }
+
+    /// Lets readers without the lock see the counters.
+    pub(super) fn publish(&self) {
+        self.shared.gauges.publish(&self.stats, self.marks.high_bytes);
     }
 
     /// Bytes of all heaps.
@@ -265,6 +271,7 @@ impl State {
         self.heaps[index.0 as usize] = Some(Heap::new(self.last_heap_id, pool, base, size_bytes, first));
         self.heaps_by_address.insert(base, index);
         self.stats.reserved.add(size_bytes);
+        self.publish();
         let pool = self.pool_mut(pool);
         pool.heaps.push(index);
         pool.free_bytes += size_bytes;
@@ -292,6 +299,7 @@ impl State {
         self.heaps_by_address.remove(&heap.base);
         self.vacant_heaps.push(index);
         self.stats.reserved.sub(heap.size_bytes);
+        self.publish();
         let pool = self.pool_mut(heap.pool);
         pool.heaps.retain(|other| *other != index);
         pool.free_bytes -= heap.size_bytes;
@@ -387,6 +395,7 @@ impl State {
         self.heap_mut(heap).free_bytes -= size_bytes;
         self.pool_mut(request.rounded.pool).free_bytes -= size_bytes;
         self.stats.allocated.add(size_bytes);
+        self.publish();
         let record = self.record(index);
         // Written under the lock alone, so no atomic addition is needed.
         record.use_count.store(record.use_count.load(Ordering::Relaxed).wrapping_add(1), Ordering::Relaxed);

@@ -97,6 +97,8 @@ mask! {
         INCLUDE_KERNEL_TIME = 1 << 8;
         /// Buffer ids in lines.
         INCLUDE_BUFFER_ID = 1 << 9;
+        /// Any table, once [`LogOptions::ALL_STATS`] is spelled out.
+        ANY_STATS = 1 << 4 | 1 << 5 | 1 << 6;
     }
 }
 
@@ -112,6 +114,22 @@ pub(super) struct Masks {
 }
 
 impl Masks {
+    /// All bits in one word: what a trace does and shows below, the log above.
+    pub(super) fn word(self) -> u64 {
+        u64::from(self.profile.0 | self.signposts.0) | u64::from(self.log.0) << 32
+    }
+
+    /// Undoes [`word`](Self::word).
+    pub(super) fn from_word(word: u64) -> Self {
+        let half = |bits: u64| u32::try_from(bits & 0xffff_ffff).expect("32 bits");
+        let (low, high) = (half(word), half(word >> 32));
+        Self {
+            profile: ProfileOptions(low & 0xFFFF),
+            signposts: SignpostTypes(low & 0xFFFF_0000),
+            log: LogOptions(high),
+        }
+    }
+
     /// The masks that the two environment variables ask for.
     pub(super) fn from_environment(log: u32, signposts: u32) -> Result<Self, ProfileError> {
         check_log_options(log)?;
@@ -225,5 +243,7 @@ mod tests {
         assert_eq!((masks.profile.0, masks.log.0), (1 | 2 | 16 | 32, 1 | 128));
         masks.stop();
         assert_eq!(masks, Masks { log: LogOptions(1 | 128), ..Masks::default() });
+        masks.start("event", true).unwrap();
+        assert_eq!(Masks::from_word(masks.word()), masks);
     }
 }

@@ -51,7 +51,7 @@ pub fn markdown() -> String {
 const MASK: &str = "integer as C's `strtol` base 0 reads it; no number is 0";
 const RATIO: &str = "number as C's `strtod` reads it; no number is 0";
 
-static TABLE: [Setting; 21] = [
+static TABLE: [Setting; 22] = [
     Setting {
         name: "PYTORCH_DEBUG_MPS_ALLOCATOR",
         kind: MASK,
@@ -254,6 +254,15 @@ static TABLE: [Setting; 21] = [
         range: "empty is unset",
         doc: "Where `OPENMPS_DEBUG=dump` writes.",
         apply: |settings, value| settings.dump_dir = path(value),
+    },
+    Setting {
+        name: "OPENMPS_TRACE_DIR",
+        kind: "path",
+        unit: "",
+        default: "the working folder",
+        range: "empty is unset",
+        doc: "Where the profiler writes traces; it is made if it does not exist.",
+        apply: |settings, value| settings.trace_dir = path(value),
     },
     Setting {
         name: "OPENMPS_RECOMMENDED_MAX_MEMORY",

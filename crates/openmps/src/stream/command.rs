@@ -11,11 +11,16 @@ use super::error::{CODE_INTERNAL, CODE_INVALID_RESOURCE, StreamError};
 use super::retained::Retained;
 use crate::capture::{LaunchNotes, Observed};
 use crate::event::{Signal, SignalWait};
+use crate::profile::{self, Encoding, NameId, Ticket};
 
 /// One unit of work of a stream, run after everything encoded before it.
 pub struct Command {
     work: Work,
     retained: Retained,
+    /// The pipeline's name, for kernels that have one.
+    label: NameId,
+    /// What the profiler wants to see again.
+    pub(super) ticket: Option<Ticket>,
 }
 
 enum Work {
@@ -30,6 +35,10 @@ enum Work {
 pub type HostCall = Box<dyn FnOnce() -> Result<(), StreamError> + Send>;
 
 impl Command {
+    fn new(work: Work) -> Self {
+        Self { work, retained: Retained::default(), label: NameId::default(), ticket: None }
+    }
+
     /// Runs `kernel` over `grid`.
     #[must_use]
     pub fn dispatch(kernel: Arc<dyn CompiledKernel>, bindings: Bindings, grid: Grid) -> Self {
@@ -43,14 +52,14 @@ impl Command {
         grid: Grid,
         notes: Option<Box<LaunchNotes>>,
     ) -> Self {
-        Self { work: Work::Dispatch { kernel, bindings, grid, notes }, retained: Retained::default() }
+        Self::new(Work::Dispatch { kernel, bindings, grid, notes })
     }
 
     /// Calls `call` on the stream's worker thread or on one that waits for the stream; `name` is for captures. An error is
     /// deferred to the next check.
     #[must_use]
     pub fn host(name: &'static str, call: impl FnOnce() -> Result<(), StreamError> + Send + 'static) -> Self {
-        Self { work: Work::Host { name, call: Box::new(call) }, retained: Retained::default() }
+        Self::new(Work::Host { name, call: Box::new(call) })
     }
 
     /// Copies `size_bytes` bytes; the ranges may overlap.
@@ -61,15 +70,15 @@ impl Command {
     pub unsafe fn copy(source: *const u8, destination: *mut u8, size_bytes: usize) -> Self {
         let work =
             Work::Copy { source: source.expose_provenance(), destination: destination.expose_provenance(), size_bytes };
-        Self { work, retained: Retained::default() }
+        Self::new(work)
     }
 
     pub(crate) fn signal(signal: Signal) -> Self {
-        Self { work: Work::Signal(signal), retained: Retained::default() }
+        Self::new(Work::Signal(signal))
     }
 
     pub(crate) fn wait(wait: SignalWait) -> Self {
-        Self { work: Work::Wait(wait), retained: Retained::default() }
+        Self::new(Work::Wait(wait))
     }
 
     /// Holds the allocator's blocks in `retained` until the command has run.
@@ -77,6 +86,28 @@ impl Command {
     pub fn retaining(mut self, retained: Retained) -> Self {
         self.retained = retained;
         self
+    }
+
+    /// Names the pipeline that the command runs, for the profiler.
+    pub(crate) fn labelled(mut self, label: NameId) -> Self {
+        self.label = label;
+        self
+    }
+
+    /// What the profiler wants to know.
+    pub(super) fn encoding(&self) -> Encoding {
+        let (grid, group) = match &self.work {
+            Work::Dispatch { grid, .. } => (grid.threads, grid.group),
+            Work::Host { .. } | Work::Copy { .. } | Work::Signal(_) | Work::Wait(_) => ([0; 3], [0; 3]),
+        };
+        let work = match &self.work {
+            Work::Dispatch { .. } => profile::Work::Dispatch,
+            Work::Host { .. } => profile::Work::Host,
+            Work::Copy { .. } => profile::Work::Copy,
+            Work::Signal(_) => profile::Work::Signal,
+            Work::Wait(_) => profile::Work::Wait,
+        };
+        Encoding { work, label: self.label, grid, group }
     }
 
     /// What captures see of the command.
@@ -103,7 +134,7 @@ impl Command {
 
     /// As [`run`](Self::run), but what the command retains is still held.
     pub(super) fn run_and_keep(self) -> (Result<(), StreamError>, Retained) {
-        let Self { work, retained } = self;
+        let Self { work, retained, .. } = self;
         let result = catch_unwind(AssertUnwindSafe(|| work.run()))
             .unwrap_or_else(|panic| Err(StreamError::internal(panic_text(panic.as_ref()))));
         (result, retained)

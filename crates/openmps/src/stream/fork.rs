@@ -1,8 +1,8 @@
 //! `fork` while streams work: the child gets empty, idle queues and unlocked locks, the parent notices nothing.
 //!
-//! Before the fork the forking thread takes every lock of this crate's streams, events, capture and default generator; after it both
+//! Before the fork the forking thread takes every lock of this crate's streams, events, capture, default generator and profiler; after it both
 //! sides give them back, the child having reset what referred to threads that it does not have. Locks are taken in the order
-//! events, queues, capture, generator, which is the order in which the rest of the crate nests them; the allocator's handlers,
+//! events, queues, capture, generator, profiler, which is the order in which the rest of the crate nests them; the allocator's handlers,
 //! installed after these, have taken its locks before.
 
 use std::cell::RefCell;
@@ -13,6 +13,7 @@ use super::queue::State;
 use crate::capture::{self, CaptureGuard};
 use crate::event::{EventPool, PoolGuard};
 use crate::generator::{self, GeneratorGuard};
+use crate::profile;
 
 /// Every lock that is held over a fork.
 struct Held {
@@ -21,6 +22,7 @@ struct Held {
     capture: CaptureGuard,
     #[expect(dead_code, reason = "held, never read")]
     generator: Option<GeneratorGuard<'static>>,
+    profile: profile::ForkGuard,
 }
 
 thread_local! {
@@ -43,6 +45,7 @@ extern "C" fn prepare() {
         queues: QUEUES.iter().map(super::queue::Queue::lock).collect(),
         capture: capture::lock_for_fork(),
         generator: generator::lock_default(),
+        profile: profile::lock_for_fork(),
     };
     HELD.with_borrow_mut(|slot| *slot = Some(held));
 }
@@ -56,6 +59,7 @@ extern "C" fn child() {
         if let Some(mut held) = slot.take() {
             held.events.reset_after_fork();
             held.capture.reset_after_fork();
+            held.profile.reset_after_fork();
             for (queue, state) in QUEUES.iter().zip(&mut held.queues) {
                 queue.reset_after_fork(state);
             }

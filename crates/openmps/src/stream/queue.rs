@@ -16,6 +16,7 @@ use std::thread;
 use super::command::Command;
 use super::error::{ErrorBuffer, StreamError};
 use crate::capture::{self, Observation};
+use crate::profile;
 use crate::stream_id::StreamId;
 
 /// Turns of the spin loop before a worker or a waiter sleeps: about 20 µs where `pause` takes 40 ns.
@@ -112,13 +113,16 @@ impl Queue {
     }
 
     /// Appends `command` and returns its position.
-    pub(super) fn push(&'static self, command: Command) -> u64 {
+    pub(super) fn push(&'static self, mut command: Command) -> u64 {
         let mut state = self.lock();
         let position = self.encoded.load(Ordering::Relaxed) + 1;
         self.encoded.store(position, Ordering::Release);
         // Counted under the lock and before the worker can see the command, so that neither count is ever too small.
         if self.pending.fetch_add(1, Ordering::AcqRel) == 0 {
             BUSY_STREAMS.fetch_add(1, Ordering::AcqRel);
+        }
+        if profile::sees_commands() {
+            command.ticket = Some(profile::encoded(self.id, position, &command.encoding()));
         }
         state.commands.push(command);
         match mem::replace(&mut state.worker, Worker::Awake) {
@@ -207,7 +211,7 @@ impl Queue {
 
     fn run_batch(&self, batch: &mut Vec<Command>, epoch: u64) {
         for command in batch.drain(..) {
-            let result = self.run_command(command);
+            let result = self.run(command);
             if self.epoch.load(Ordering::Acquire) != epoch {
                 return;
             }
@@ -219,8 +223,18 @@ impl Queue {
         }
     }
 
-    /// Runs the command after the last finished one.
-    fn run_command(&self, command: Command) -> Result<(), StreamError> {
+    /// Runs the command after the last finished one; the profiler is told if it has seen the command enter.
+    fn run(&self, command: Command) -> Result<(), StreamError> {
+        let Some(ticket) = command.ticket else { return self.run_observed(command) };
+        let position = self.completed.load(Ordering::Acquire) + 1;
+        let started_ns = profile::started(self.id, position);
+        let result = self.run_observed(command);
+        profile::finished(self.id, position, ticket, started_ns);
+        result
+    }
+
+    /// Runs the command after the last finished one; a capture looks before and after.
+    fn run_observed(&self, command: Command) -> Result<(), StreamError> {
         if !capture::is_capturing() {
             return command.run();
         }
@@ -253,6 +267,10 @@ impl Queue {
         if self.reached(position) || RUNS.get() == Some(self.id) {
             return;
         }
+        profile::waiting(self.id, || self.wait_unreached(position));
+    }
+
+    fn wait_unreached(&self, position: u64) {
         self.help(position);
         if spin_until(|| self.reached(position)) {
             return;
