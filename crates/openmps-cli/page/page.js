@@ -12,12 +12,12 @@ function element(tag, attributes, ...children) {
     if (name.startsWith("on")) node.addEventListener(name.slice(2), value);
     else if (value !== null && value !== undefined && value !== false) node.setAttribute(name, value === true ? "" : value);
   }
-  for (const child of children.flat()) if (child !== null && child !== undefined) node.append(child);
+  for (const child of children.flat(Infinity)) if (child !== null && child !== undefined) node.append(child);
   return node;
 }
 
 function replace(node, ...children) {
-  node.replaceChildren(...children.flat().filter((child) => child !== null && child !== undefined));
+  node.replaceChildren(...children.flat(Infinity).filter((child) => child !== null && child !== undefined));
 }
 
 function time(ns) {
@@ -654,6 +654,7 @@ function start() {
   document.addEventListener("keydown", key);
   window.addEventListener("resize", draw);
   listenToTimeline();
+  state.slice = sliceOfLaunch.get(0) || null;
   drawDetail();
   show(VIEWS.some(([name]) => "#" + name === location.hash) ? location.hash.slice(1) : "timeline");
   document.documentElement.dataset.ready = "yes";

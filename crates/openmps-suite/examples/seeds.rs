@@ -15,8 +15,8 @@ use openmps_engine::{
 };
 use openmps_llvm::Context;
 use openmps_msl::{DriverConfig, MslCompiler};
-use openmps_suite::fuzzing::metallib;
 use openmps_suite::fuzzing::replay::folder;
+use openmps_suite::fuzzing::{capture, metallib};
 
 type Outcome<T> = Result<T, Box<dyn Error>>;
 
@@ -40,6 +40,9 @@ fn main() -> Outcome<()> {
     }
     for (name, environment) in ENVIRONMENTS {
         write("settings", name, environment.as_bytes())?;
+    }
+    for (name, input) in capture::seeds() {
+        write("capture", name, &input)?;
     }
     for (name, library) in metallib::seeds() {
         write("metallib", name, &library)?;

@@ -46,6 +46,11 @@ fn allocator() {
 }
 
 #[test]
+fn capture() {
+    check("capture", 100_000);
+}
+
+#[test]
 fn metallib() {
     check("metallib", 100_000);
 }

@@ -25,7 +25,7 @@ pub use content::CHUNK_BYTES;
 pub use error::{OpenError, ReadError, WriteError};
 pub use log::FORMAT_VERSION;
 #[doc(hidden)]
-pub use log::index_of;
+pub use log::{hash_of, index_of, payload_of};
 pub use record::{
     Access, Argument, ArgumentKind, Binding, Chunk, Constant, ConstantKey, ContentNumber, CopyCommand, EventCommand,
     Header, Holder, HostCommand, HostOp, Launch, MemoryEvent, MemoryEventKind, MemoryPool, MemoryState, Origin,

@@ -27,7 +27,7 @@ pub(crate) fn start() -> Vec<u8> {
 
 /// Appends the frame of `record` to `bytes`; false where it is too long for one.
 pub(crate) fn append(record: &Record, bytes: &mut Vec<u8>) -> bool {
-    append_payload(&postcard::to_stdvec(record).expect("plain data has bytes"), bytes)
+    append_payload(&payload_of(record), bytes)
 }
 
 fn append_payload(payload: &[u8], bytes: &mut Vec<u8>) -> bool {
@@ -36,6 +36,20 @@ fn append_payload(payload: &[u8], bytes: &mut Vec<u8>) -> bool {
     bytes.extend(&blake3::hash(payload).as_bytes()[..HASH_BYTES]);
     bytes.extend(payload);
     true
+}
+
+/// The bytes of `record`, for tests.
+#[doc(hidden)]
+#[must_use]
+pub fn payload_of(record: &Record) -> Vec<u8> {
+    postcard::to_stdvec(record).expect("plain data has bytes")
+}
+
+/// The hash that names a chunk, for tests.
+#[doc(hidden)]
+#[must_use]
+pub fn hash_of(chunk: &[u8]) -> [u8; 32] {
+    *blake3::hash(chunk).as_bytes()
 }
 
 /// An index of these payloads, whatever they are: what hostile captures are made of in tests.

@@ -5,6 +5,7 @@
 //! without a fuzzer. `examples/seeds.rs` makes the seeds.
 
 pub mod allocator;
+pub mod capture;
 pub mod metallib;
 pub mod msl_compile;
 pub mod msl_rewrite;
@@ -31,8 +32,9 @@ pub struct Target {
 }
 
 /// All targets, in order of their names.
-pub const TARGETS: [Target; 8] = [
+pub const TARGETS: [Target; 9] = [
     Target { name: "allocator", run: allocator::run, damage: Damage::Bytes, words: &[] },
+    Target { name: "capture", run: capture::run, damage: Damage::Bytes, words: &[] },
     Target { name: "metallib", run: metallib::run, damage: Damage::InPlace, words: metallib::WORDS },
     Target { name: "msl_compile", run: msl_compile::run, damage: Damage::Tokens, words: msl_compile::WORDS },
     Target { name: "msl_rewrite", run: msl_rewrite::run, damage: Damage::Tokens, words: msl_rewrite::WORDS },

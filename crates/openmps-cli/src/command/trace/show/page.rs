@@ -110,7 +110,7 @@ impl Page {
             names: Texts::default(),
             texts: Texts::default(),
             previews: Previews::new(with_buffers),
-            page: Self { title: capture.header().name.clone(), facts: facts(capture), ..Self::default() },
+            page: Self { title: title(capture), facts: facts(capture), ..Self::default() },
         };
         making.kernels();
         making.all_tracks();
@@ -124,6 +124,12 @@ impl Page {
         page.notices = notices(capture, skipped);
         page
     }
+}
+
+/// The capture's name without folders.
+fn title(capture: &Capture) -> String {
+    let name = capture.header().name.as_str();
+    name.rsplit('/').next().unwrap_or(name).to_owned()
 }
 
 fn facts(capture: &Capture) -> Vec<(&'static str, String)> {

@@ -12,13 +12,16 @@ pub(super) struct Source {
     marks: BTreeMap<usize, Vec<&'static str>>,
 }
 
-/// Words of Metal and what they mean for speed.
+/// Words of Metal and what they mean for speed; a name that ends in `_` stands for all that begin so.
 const WORDS: &[(&str, &str)] = &[
     ("threadgroup_barrier", "barrier"),
     ("simdgroup_barrier", "barrier"),
     ("atomic_", "atomic"),
     ("simd_", "SIMD-group"),
-    ("simdgroup_", "SIMD-group"),
+    ("simdgroup_load", "SIMD-group"),
+    ("simdgroup_store", "SIMD-group"),
+    ("simdgroup_multiply", "SIMD-group"),
+    ("simdgroup_multiply_accumulate", "SIMD-group"),
     ("quad_", "SIMD-group"),
     ("for", "loop"),
     ("while", "loop"),
