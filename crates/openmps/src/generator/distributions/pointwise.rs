@@ -53,13 +53,18 @@ fn fill_floats(
     Ok(())
 }
 
-/// Uniform in `[from, to)`; 16-bit floats may round up to `to`. Floats only.
+/// Uniform in `[from, to)`: what rounds up to `to` is `from`. Floats only.
 ///
 /// # Errors
 /// [`DistributionError::Unsupported`].
 pub fn uniform(out: &mut Output, philox: Philox, from: f64, to: f64) -> Result<(), DistributionError> {
     let (from, to) = (narrow(from), narrow(to));
-    fill_floats("uniform_dist", out, philox, |word| from + (to - from) * unit(word))
+    for_floats!("uniform_dist", out.dtype(), T => fill(out.as_slice::<T>(), philox, |words| words.map(|word| {
+        let value = T::from_f32((to - from).mul_add(unit(word), from));
+        #[expect(clippy::float_cmp, reason = "the kernel compares so")]
+        if f32::from(value) == to { T::from_f32(from) } else { value }
+    })));
+    Ok(())
 }
 
 /// Two standard normal values from two words: Box and Muller's transform as in `c10/metal/random.h`.
@@ -89,7 +94,7 @@ fn fill_normals(
 /// [`DistributionError::Unsupported`].
 pub fn normal(out: &mut Output, philox: Philox, mean: f64, std: f64) -> Result<(), DistributionError> {
     let (mean, std) = (narrow(mean), narrow(std));
-    fill_normals("normal", out, philox, |z| mean + std * z)
+    fill_normals("normal", out, philox, |z| std.mul_add(z, mean))
 }
 
 /// The exponential of a normal value. Floats only.
@@ -98,7 +103,7 @@ pub fn normal(out: &mut Output, philox: Philox, mean: f64, std: f64) -> Result<(
 /// [`DistributionError::Unsupported`].
 pub fn log_normal(out: &mut Output, philox: Philox, mean: f64, std: f64) -> Result<(), DistributionError> {
     let (mean, std) = (narrow(mean), narrow(std));
-    fill_normals("log_normal", out, philox, |z| (mean + std * z).exp())
+    fill_normals("log_normal", out, philox, |z| std.mul_add(z, mean).exp())
 }
 
 /// Exponential with rate `lambda`. Floats only.
@@ -118,7 +123,7 @@ pub fn cauchy(out: &mut Output, philox: Philox, median: f64, sigma: f64) -> Resu
     let (median, sigma) = (narrow(median), narrow(sigma));
     fill_floats("cauchy", out, philox, |word| {
         let unit = unit(word).clamp(f32::EPSILON, 1.0 - f32::EPSILON);
-        median + sigma * (std::f32::consts::PI * (unit - 0.5)).tan()
+        sigma.mul_add((std::f32::consts::PI * (unit - 0.5)).tan(), median)
     })
 }
 

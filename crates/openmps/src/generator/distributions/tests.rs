@@ -63,7 +63,7 @@ const MANY: usize = 200_000;
 fn uniforms_are_the_devices() {
     let expected = [0.207_096_815, 0.977_152_467, 0.494_125_277, 0.592_428_446, 0.872_884_631, 0.561_730_981_f32];
     assert_eq!(drawn::<f32>(6, |out| uniform(out, START, 0.0, 1.0)), expected);
-    let scaled: Vec<f32> = expected.iter().map(|unit| -2.0 + 5.0 * unit).collect();
+    let scaled: Vec<f32> = expected.iter().map(|unit| 5.0_f32.mul_add(*unit, -2.0)).collect();
     assert_eq!(drawn::<f32>(6, |out| uniform(out, START, -2.0, 3.0)), scaled);
     let halves: Vec<f16> = expected.iter().map(|&unit| f16::from_f32(unit)).collect();
     assert_eq!(drawn::<f16>(6, |out| uniform(out, START, 0.0, 1.0)), halves);
