@@ -1,8 +1,8 @@
 //! Functions of floats (MSL specification 6.5). Half and bfloat are computed in float and rounded once; `air.fast_*` is the
-//! same as the precise function, which satisfies every bound, unless `polynomial` has a quicker one.
+//! same as the precise function, which satisfies every bound, unless `polynomial` has a quicker one. Only `fmod` calls the C library.
 
 use super::text::{Body, Ty, Value};
-use super::{Declaration, Lowered, polynomial};
+use super::{Declaration, Lowered, exponent, polynomial, precise};
 
 pub(super) fn lower(declaration: &Declaration, body: &mut Body) -> Option<Lowered> {
     let (name, _) = declaration.parts();
@@ -71,20 +71,11 @@ fn narrow(body: &mut Body, x: &Value, ty: &Ty) -> Value {
 /// LLVM's intrinsic of one operand that computes `operation`.
 fn unary_intrinsic(operation: &str) -> Option<&'static str> {
     Some(match operation {
-        "acos" => "llvm.acos",
-        "asin" => "llvm.asin",
-        "atan" => "llvm.atan",
         "ceil" => "llvm.ceil",
-        "cos" => "llvm.cos",
-        "cosh" => "llvm.cosh",
-        "exp10" => "llvm.exp10",
         "floor" => "llvm.floor",
         "rint" => "llvm.rint",
         "round" => "llvm.round",
-        "sin" => "llvm.sin",
-        "sinh" => "llvm.sinh",
         "sqrt" => "llvm.sqrt",
-        "tan" => "llvm.tan",
         "trunc" => "llvm.trunc",
         _ => return None,
     })
@@ -97,21 +88,10 @@ fn unary(body: &mut Body, operation: &str, x: &Value) -> Option<Value> {
     let ty = x.ty.clone();
     let wide = widen(body, x);
     let result = match operation {
-        "acosh" | "asinh" | "atanh" => libm(body, operation, &wide),
-        "cospi" => cospi(body, &wide),
-        "sinpi" => sinpi(body, &wide),
-        "tanpi" => {
-            let (sine, cosine) = (sinpi(body, &wide), cospi(body, &wide));
-            body.binary("fdiv", &sine, &cosine)
-        }
         "fract" => return Some(fract(body, &wide, &ty)),
         "ilogb" => {
-            let int = ty.with("i32");
             let flushed = flush(body, &wide);
-            return Some(body.per_lane(&int, |body, lane| {
-                let x = body.extract(&flushed, lane);
-                body.call(&Ty::scalar("i32"), "ilogbf", &[&x])
-            }));
+            return Some(exponent::ilogb(body, &flushed));
         }
         "rsqrt" => rsqrt(body, &wide),
         "sign" => {
@@ -126,23 +106,15 @@ fn unary(body: &mut Body, operation: &str, x: &Value) -> Option<Value> {
             let low = body.intrinsic("llvm.maxnum", &[&wide, &zero]);
             body.intrinsic("llvm.minnum", &[&low, &one])
         }
-        "log10" => {
-            let wide = flush(body, &wide);
-            body.intrinsic("llvm.log10", &[&wide])
-        }
-        _ => match polynomial::precise(body, operation, &wide) {
-            Some(result) => result,
-            None => body.intrinsic(unary_intrinsic(operation)?, &[&wide]),
+        _ => match unary_intrinsic(operation) {
+            Some(name) => body.intrinsic(name, &[&wide]),
+            None => match polynomial::precise(body, operation, &wide) {
+                Some(result) => result,
+                None => precise::unary(body, operation, &wide)?,
+            },
         },
     };
     Some(narrow(body, &result, &ty))
-}
-
-fn libm(body: &mut Body, operation: &str, x: &Value) -> Value {
-    body.per_lane(&x.ty, |body, lane| {
-        let x = body.extract(x, lane);
-        body.call(&x.ty, &format!("{operation}f"), &[&x])
-    })
 }
 
 /// 1 / sqrt(x) rounded once: in double.
@@ -170,61 +142,6 @@ fn fract(body: &mut Body, x: &Value, ty: &Ty) -> Value {
     narrow(body, &result, ty)
 }
 
-const PI: f32 = std::f32::consts::PI;
-
-/// The remainder of |x| modulo 2 in [0, 2), exact.
-fn turn(body: &mut Body, x: &Value) -> Value {
-    let magnitude = body.intrinsic("llvm.fabs", &[x]);
-    let half = Value::float(&x.ty, 0.5);
-    let halved = body.binary("fmul", &magnitude, &half);
-    let whole = body.intrinsic("llvm.floor", &[&halved]);
-    let minus_two = Value::float(&x.ty, -2.0);
-    body.intrinsic("llvm.fma", &[&whole, &minus_two, &magnitude])
-}
-
-/// sin(πr) for r in [0, 1] as sin(π·min(r, 1 - r)): near its zeros the argument is small, so its rounding error is too.
-fn half_turn_sine(body: &mut Body, r: &Value) -> Value {
-    let one = Value::float(&r.ty, 1.0);
-    let mirrored = body.binary("fsub", &one, r);
-    let is_upper = body.compare("fcmp ogt", r, &mirrored);
-    let folded = body.select(&is_upper, &mirrored, r);
-    let angle = body.binary("fmul", &folded, &Value::float(&r.ty, PI));
-    body.intrinsic("llvm.sin", &[&angle])
-}
-
-fn sinpi(body: &mut Body, x: &Value) -> Value {
-    let turn = turn(body, x);
-    let one = Value::float(&x.ty, 1.0);
-    let is_negative_half = body.compare("fcmp oge", &turn, &one);
-    let beyond = body.binary("fsub", &turn, &one);
-    let r = body.select(&is_negative_half, &beyond, &turn);
-    let sine = half_turn_sine(body, &r);
-    let negated = body.value(&sine.ty, format_args!("fneg {sine}"));
-    let magnitude = body.select(&is_negative_half, &negated, &sine);
-    // sin is odd: the sign of x flips the result.
-    let negative = body.value(&magnitude.ty, format_args!("fneg {magnitude}"));
-    let is_below_zero = body.compare("fcmp olt", x, &Value::float(&x.ty, 0.0));
-    body.select(&is_below_zero, &negative, &magnitude)
-}
-
-/// cos(πx) = sin(π(x + 1/2)); with |x| reduced first the sum is exact enough: its error is below an ulp of the result's angle.
-fn cospi(body: &mut Body, x: &Value) -> Value {
-    let turn = turn(body, x);
-    // Mirror (1, 2) to (0, 1): cos is even around a whole turn.
-    let (one, two) = (Value::float(&x.ty, 1.0), Value::float(&x.ty, 2.0));
-    let mirrored = body.binary("fsub", &two, &turn);
-    let is_upper = body.compare("fcmp ogt", &turn, &one);
-    let r = body.select(&is_upper, &mirrored, &turn);
-    // Near 0 the cosine itself; elsewhere sin(π(1/2 - r)), whose difference is exact.
-    let angle = body.binary("fmul", &r, &Value::float(&x.ty, PI));
-    let cosine = body.intrinsic("llvm.cos", &[&angle]);
-    let shifted = body.binary("fsub", &Value::float(&x.ty, 0.5), &r);
-    let shifted = body.binary("fmul", &shifted, &Value::float(&x.ty, PI));
-    let sine = body.intrinsic("llvm.sin", &[&shifted]);
-    let is_small = body.compare("fcmp olt", &r, &Value::float(&x.ty, 0.25));
-    body.select(&is_small, &cosine, &sine)
-}
-
 fn binary(body: &mut Body, operation: &str, x: &Value, y: &Value) -> Option<Value> {
     let ty = x.ty.clone();
     match operation {
@@ -235,15 +152,14 @@ fn binary(body: &mut Body, operation: &str, x: &Value, y: &Value) -> Option<Valu
     }
     let a = widen(body, x);
     if operation == "ldexp" && !y.ty.is_float() {
-        let name = format!("llvm.ldexp.{}.{}", a.ty.suffix(), y.ty.suffix());
-        let result = body.call(&a.ty, &name, &[&a, y]);
+        let result = exponent::ldexp(body, &a, y);
         return Some(narrow(body, &result, &ty));
     }
     let b = widen(body, y);
     let result = match operation {
         "atan2" => {
             let (a, b) = (flush(body, &a), flush(body, &b));
-            body.intrinsic("llvm.atan2", &[&a, &b])
+            precise::atan2(body, &a, &b)
         }
         "divide" => body.binary("fdiv", &a, &b),
         "step" => {
@@ -261,21 +177,12 @@ fn binary(body: &mut Body, operation: &str, x: &Value, y: &Value) -> Option<Valu
         "fmod" => body.binary("frem", &a, &b),
         "pow" | "powr" => {
             let (a, b) = (flush(body, &a), flush(body, &b));
-            if operation == "pow" { body.intrinsic("llvm.pow", &[&a, &b]) } else { powr(body, &a, &b) }
+            // powr is NaN where exp2(y · log2(x)) is: x or y NaN, x below 0, 0⁰, ∞⁰, 1^∞.
+            if operation == "pow" { precise::pow(body, &a, &b) } else { precise::power(body, &a, &b) }
         }
         _ => return None,
     };
     Some(narrow(body, &result, &ty))
-}
-
-/// pow for x from 0 up; NaN where exp2(y · log2(x)) is one: x or y NaN, x below 0, 0⁰, ∞⁰, 1^∞.
-fn powr(body: &mut Body, x: &Value, y: &Value) -> Value {
-    let logarithm = body.intrinsic("llvm.log2", &[x]);
-    let exponent = body.binary("fmul", y, &logarithm);
-    let magnitude = body.intrinsic("llvm.fabs", &[x]);
-    let power = body.intrinsic("llvm.pow", &[&magnitude, y]);
-    let has_no_exponent = body.compare("fcmp uno", &exponent, &exponent);
-    body.select(&has_no_exponent, &exponent, &power)
 }
 
 /// One step on the bit pattern, in integers so that subnormals are not flushed.
@@ -382,7 +289,7 @@ fn with_pointer(body: &mut Body, operation: &str, x: &Value, pointer: &Value) ->
     let wide = widen(body, x);
     let (result, stored) = match operation {
         "sincos" => {
-            let (sine, cosine) = (body.intrinsic("llvm.sin", &[&wide]), body.intrinsic("llvm.cos", &[&wide]));
+            let (sine, cosine) = precise::sincos(body, &wide);
             (sine, narrow(body, &cosine, &ty))
         }
         "modf" => {
@@ -394,17 +301,7 @@ fn with_pointer(body: &mut Body, operation: &str, x: &Value, pointer: &Value) ->
         }
         "frexp" => {
             let wide = flush(body, &wide);
-            // LLVM's vector form is not known to every code generator.
-            let pairs: Vec<(Value, Value)> = (0..ty.lanes)
-                .map(|lane| {
-                    let x = body.extract(&wide, lane);
-                    let pair = body.value(&ty, format_args!("call {{ float, i32 }} @llvm.frexp.f32.i32({x})"));
-                    let part = |index| format!("extractvalue {{ float, i32 }} {}, {index}", pair.name);
-                    (body.value(&x.ty, part(0)), body.value(&Ty::scalar("i32"), part(1)))
-                })
-                .collect();
-            let (fractions, exponents): (Vec<Value>, Vec<Value>) = pairs.into_iter().unzip();
-            (body.gather(&wide.ty, &fractions), body.gather(&ty.with("i32"), &exponents))
+            exponent::frexp(body, &wide)
         }
         _ => return None,
     };

@@ -4,16 +4,19 @@
 //! an error that names it. Guarantees: after linking and inlining, the module calls only LLVM's intrinsics, libm and the
 //! runtime functions that [`crate::jit::symbols`] lists.
 
+mod angle;
 mod atomic;
 mod barrier;
 mod convert;
 mod copy;
 mod execution;
+mod exponent;
 mod integer;
 mod math;
 mod matrix;
 pub(crate) mod order;
 mod polynomial;
+mod precise;
 mod simd;
 mod tensor;
 pub(crate) mod text;
@@ -72,10 +75,6 @@ declare void @openmps_barrier() convergent nounwind
 declare void @openmps_lane(i32, i32, i32, i32, ptr) convergent nounwind
 declare void @openmps_texture(i32, ptr addrspace(1), ptr addrspace(2), ptr) nounwind willreturn
 declare i32 @openmps_lane_index() nounwind willreturn memory(none)
-declare float @acoshf(float) nounwind willreturn memory(none)
-declare float @asinhf(float) nounwind willreturn memory(none)
-declare float @atanhf(float) nounwind willreturn memory(none)
-declare i32 @ilogbf(float) nounwind willreturn memory(none)
 ";
 
 impl Declaration {
@@ -141,6 +140,9 @@ pub(crate) fn definitions(kernel: &str, functions: &[Function<'_>]) -> Result<De
         }
         meeting = meeting.max(meeting_in(&declaration));
         text.push_str(&declaration.definition(body, &lowered));
+    }
+    if text.contains(angle::TABLE) {
+        text.push_str(&angle::table_text());
     }
     Ok(Definitions { text, meeting })
 }

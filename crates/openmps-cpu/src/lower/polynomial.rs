@@ -1,5 +1,5 @@
 //! Functions of floats as polynomials without a call, so that LLVM can compute several threads at once: most of `air.fast_*`, and
-//! those precise functions whose bounds they keep. `math` has the others, by the C library.
+//! those precise functions whose bounds they keep. `precise` has the others.
 //!
 //! Bounds are those of the Metal Shading Language specification, tables 8.1 and 8.2; the book's table of errors has what is
 //! measured. Kernels rely on more than the bounds of fast functions: infinities, NaN and zeros give what they give in the precise
@@ -8,7 +8,7 @@
 
 use std::f32::consts;
 
-use super::text::{Body, Value};
+use super::text::{Body, Ty, Value};
 
 /// 2^f = 1 + f · P(f) for f in [0, 1): 2^-28.9.
 const EXP2: [f32; 6] = [0.693_147_06, 0.240_229_31, 0.055_485_282, 0.009_675_452, 0.001_246_784_7, 0.000_216_129_15];
@@ -99,19 +99,19 @@ pub(super) fn fast_sincos(body: &mut Body, x: &Value) -> (Value, Value) {
     (turn.sine(body), turn.cosine(body))
 }
 
-fn multiply_add(body: &mut Body, a: &Value, b: &Value, c: &Value) -> Value {
+pub(super) fn multiply_add(body: &mut Body, a: &Value, b: &Value, c: &Value) -> Value {
     body.intrinsic("llvm.fmuladd", &[a, b, c])
 }
 
 /// The polynomial of `x` with these coefficients, lowest first.
-fn polynomial(body: &mut Body, x: &Value, coefficients: &[f32]) -> Value {
+pub(super) fn polynomial(body: &mut Body, x: &Value, coefficients: &[f32]) -> Value {
     let mut terms = coefficients.iter().rev().map(|coefficient| Value::float(&x.ty, *coefficient));
     let highest = terms.next().expect("a polynomial has a coefficient");
     terms.fold(highest, |sum, term| multiply_add(body, &sum, x, &term))
 }
 
 /// `x` within [`low`, `high`]; NaN stays.
-fn clamp(body: &mut Body, x: &Value, [low, high]: [f32; 2]) -> Value {
+pub(super) fn clamp(body: &mut Body, x: &Value, [low, high]: [f32; 2]) -> Value {
     let (low, high) = (Value::float(&x.ty, low), Value::float(&x.ty, high));
     let is_low = body.compare("fcmp olt", x, &low);
     let x = body.select(&is_low, &low, x);
@@ -126,7 +126,7 @@ fn integer_bits(body: &mut Body, whole: &Value) -> Value {
 }
 
 /// 2^(whole + rest), for a whole number from -127 to 128 and a rest in [0, 1): zero for -127, infinity for 128.
-fn power_of_two(body: &mut Body, whole: &Value, rest: &Value) -> Value {
+pub(super) fn power_of_two(body: &mut Body, whole: &Value, rest: &Value) -> Value {
     let inner = polynomial(body, rest, &EXP2);
     let mantissa = multiply_add(body, &inner, rest, &Value::float(&rest.ty, 1.0));
     let bits = integer_bits(body, whole);
@@ -146,14 +146,27 @@ fn exp2(body: &mut Body, x: &Value) -> Value {
 /// 2^(x · base) with `base` in two parts; beyond `range` the result is zero or infinite.
 fn exponential(body: &mut Body, x: &Value, base: [f32; 2], range: [f32; 2]) -> Value {
     let x = clamp(body, x, range);
+    let (whole, rest) = split_exponent(body, &x, base);
+    power_of_two(body, &whole, &rest)
+}
+
+/// Half of e^x for x from -87 to 89.5, without an overflow before the half has one.
+pub(super) fn half_exponential(body: &mut Body, x: &Value) -> Value {
+    let (whole, rest) = split_exponent(body, x, LOG2_E);
+    let whole = body.binary("fadd", &whole, &Value::float(&x.ty, -1.0));
+    power_of_two(body, &whole, &rest)
+}
+
+/// x · base as a whole number and a rest in [0, 1].
+fn split_exponent(body: &mut Body, x: &Value, base: [f32; 2]) -> (Value, Value) {
     let [high, low] = base.map(|part| Value::float(&x.ty, part));
-    let product = body.binary("fmul", &x, &high);
+    let product = body.binary("fmul", x, &high);
     let whole = body.intrinsic("llvm.floor", &[&product]);
     let minus_whole = body.value(&whole.ty, format_args!("fneg {whole}"));
     // Fused on every CPU: the rounding of the product would be 40 ulps of the result.
-    let rest = body.intrinsic("llvm.fma", &[&x, &high, &minus_whole]);
-    let rest = body.intrinsic("llvm.fma", &[&x, &low, &rest]);
-    power_of_two(body, &whole, &rest)
+    let rest = body.intrinsic("llvm.fma", &[x, &high, &minus_whole]);
+    let rest = body.intrinsic("llvm.fma", &[x, &low, &rest]);
+    (whole, rest)
 }
 
 /// x = 2^exponent · (1 + rest) with 1 + rest in [√½, √2], for a normal `x` above zero.
@@ -201,19 +214,25 @@ fn log(body: &mut Body, x: &Value) -> Value {
 
 /// exp2(y · log2|x|) with the sign, the NaN and the ones of C's `pow`.
 fn pow(body: &mut Body, x: &Value, y: &Value) -> Value {
-    let (zero, one) = (Value::float(&x.ty, 0.0), Value::float(&x.ty, 1.0));
     let magnitude = body.intrinsic("llvm.fabs", &[x]);
     let logarithm = log2(body, &magnitude);
     let exponent = body.binary("fmul", y, &logarithm);
     let power = exp2(body, &exponent);
+    signed_power(body, x, y, &power)
+}
+
+/// `power`, which is |x|^y where that has a logarithm, with the sign, the NaN and the ones of C's `pow`.
+pub(super) fn signed_power(body: &mut Body, x: &Value, y: &Value, power: &Value) -> Value {
+    let (zero, one) = (Value::float(&x.ty, 0.0), Value::float(&x.ty, 1.0));
+    let magnitude = body.intrinsic("llvm.fabs", &[x]);
     let whole = body.intrinsic("llvm.floor", &[y]);
     let is_whole = body.compare("fcmp oeq", y, &whole);
     let half = body.binary("fmul", y, &Value::float(&x.ty, 0.5));
     let half_whole = body.intrinsic("llvm.floor", &[&half]);
     let is_not_even = body.compare("fcmp one", &half, &half_whole);
     let is_odd = body.binary("and", &is_whole, &is_not_even);
-    let signed = body.intrinsic("llvm.copysign", &[&power, x]);
-    let result = body.select(&is_odd, &signed, &power);
+    let signed = body.intrinsic("llvm.copysign", &[power, x]);
+    let result = body.select(&is_odd, &signed, power);
     // Below zero, and not minus infinity.
     let is_below = body.compare("fcmp olt", x, &zero);
     let is_finite = body.compare("fcmp one", &magnitude, &Value::float(&x.ty, f32::INFINITY));
@@ -252,7 +271,7 @@ fn tanh(body: &mut Body, x: &Value) -> Value {
 }
 
 /// An angle as a number of quarter turns and a rest, with the rest's sine and cosine.
-struct Turn {
+pub(super) struct Turn {
     /// The low bits of the number of quarter turns.
     quarters: Value,
     sine: Value,
@@ -286,6 +305,12 @@ fn half_turn(body: &mut Body, x: &Value) -> Turn {
 
 impl Turn {
     fn new(body: &mut Body, quarters: &Value, rest: &Value) -> Self {
+        let quarters = integer_bits(body, quarters);
+        Self::of(body, quarters, rest)
+    }
+
+    /// From the low bits of the number of quarter turns, and the rest, in whose type sine and cosine are computed.
+    pub(super) fn of(body: &mut Body, quarters: Value, rest: &Value) -> Self {
         let square = body.binary("fmul", rest, rest);
         let inner = polynomial(body, &square, &SIN);
         let cube = body.binary("fmul", &square, rest);
@@ -293,7 +318,13 @@ impl Turn {
         let inner = polynomial(body, &square, &COS);
         let factor = multiply_add(body, &inner, &square, &Value::float(&rest.ty, -0.5));
         let cosine = multiply_add(body, &factor, &square, &Value::float(&rest.ty, 1.0));
-        Self { quarters: integer_bits(body, quarters), sine, cosine }
+        Self { quarters, sine, cosine }
+    }
+
+    /// With sine and cosine rounded to `ty`.
+    pub(super) fn narrowed(self, body: &mut Body, ty: &Ty) -> Self {
+        let (sine, cosine) = (body.cast("fptrunc", &self.sine, ty), body.cast("fptrunc", &self.cosine, ty));
+        Self { quarters: self.quarters, sine, cosine }
     }
 
     /// Whether the number of quarter turns is odd, so that sine and cosine change places.
@@ -312,20 +343,20 @@ impl Turn {
         body.cast("bitcast", &flipped, &value.ty)
     }
 
-    fn sine(&self, body: &mut Body) -> Value {
+    pub(super) fn sine(&self, body: &mut Body) -> Value {
         let is_odd = self.is_odd(body);
         let magnitude = body.select(&is_odd, &self.cosine, &self.sine);
         Self::signed(body, &magnitude, &self.quarters)
     }
 
-    fn cosine(&self, body: &mut Body) -> Value {
+    pub(super) fn cosine(&self, body: &mut Body) -> Value {
         let is_odd = self.is_odd(body);
         let magnitude = body.select(&is_odd, &self.sine, &self.cosine);
         let next = body.binary("add", &self.quarters, &Value::int(&self.quarters.ty, 1));
         Self::signed(body, &magnitude, &next)
     }
 
-    fn tangent(&self, body: &mut Body) -> Value {
+    pub(super) fn tangent(&self, body: &mut Body) -> Value {
         let is_odd = self.is_odd(body);
         let above = body.select(&is_odd, &self.cosine, &self.sine);
         let below = body.select(&is_odd, &self.sine, &self.cosine);

@@ -100,7 +100,12 @@ impl Value {
     /// A float in every lane. The text must be exact in the type.
     pub(crate) fn float(ty: &Ty, value: f32) -> Self {
         // LLVM reads float literals as the hexadecimal of a double.
-        Self::new(ty.clone(), splat(ty, &format!("0x{:016X}", f64::from(value).to_bits())))
+        Self::double(ty, f64::from(value))
+    }
+
+    /// A double in every lane, or a float that has exactly this value.
+    pub(crate) fn double(ty: &Ty, value: f64) -> Self {
+        Self::new(ty.clone(), splat(ty, &format!("0x{:016X}", value.to_bits())))
     }
 }
 
@@ -193,6 +198,40 @@ impl Body {
     pub(crate) fn per_lane(&mut self, ty: &Ty, mut lane: impl FnMut(&mut Self, u32) -> Value) -> Value {
         let lanes: Vec<Value> = (0..ty.lanes).map(|index| lane(self, index)).collect();
         self.gather(ty, &lanes)
+    }
+
+    /// `values`, or in the lanes of `condition` what `instead` computes, behind a branch that is taken where there is one.
+    pub(crate) fn unless_none<const N: usize>(
+        &mut self,
+        condition: &Value,
+        values: [Value; N],
+        instead: impl FnOnce(&mut Self) -> [Value; N],
+    ) -> [Value; N] {
+        let number = self.next;
+        let any = match condition.ty.lanes {
+            1 => condition.clone(),
+            _ => self.call(
+                &condition.ty.lane(),
+                &format!("llvm.vector.reduce.or.{}", condition.ty.suffix()),
+                &[condition],
+            ),
+        };
+        self.line(format_args!("br label %before{number}\nbefore{number}:"));
+        self.line(format_args!("br {any}, label %some{number}, label %after{number}\nsome{number}:"));
+        let others = instead(self);
+        let mut chosen = Vec::new();
+        for (value, other) in values.iter().zip(&others) {
+            chosen.push(self.select(condition, other, value));
+        }
+        self.line(format_args!("br label %chosen{number}\nchosen{number}:"));
+        self.line(format_args!("br label %after{number}\nafter{number}:"));
+        let mut place = 0;
+        values.map(|value| {
+            let (ty, other) = (&value.ty, &chosen[place].name);
+            place += 1;
+            let name = &value.name;
+            self.value(ty, format_args!("phi {ty} [ {name}, %before{number} ], [ {other}, %chosen{number} ]"))
+        })
     }
 
     /// Bits as an unsigned 64-bit word.
