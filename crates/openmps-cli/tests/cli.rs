@@ -462,13 +462,13 @@ fn what_cannot_run_is_told() {
     refuse(
         &["--arg", "zeros:f32[4]"],
         expect![[r#"
-            openmps: error: vectors.metal: kernel 'add': nothing is bound at buffer(1) for argument 'x'
+            openmps: error: vectors.metal: kernel 'add': nothing is bound at buffer index 1 (argument 'x')
         "#]],
     );
     refuse(
         &["--arg", "zeros:f32[4]", "--out", "n"],
         expect![[r#"
-            openmps: error: vectors.metal: kernel 'add': nothing is bound at buffer(1) for argument 'x'
+            openmps: error: vectors.metal: kernel 'add': nothing is bound at buffer index 1 (argument 'x')
         "#]],
     );
     fail(
