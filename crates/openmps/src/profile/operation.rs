@@ -120,7 +120,8 @@ pub fn begin(operation: &Operation<'_>) -> Running {
     if is_recorded {
         record::begin(begin_ns, &Begin { kind, stream, name, called_ns, run, copy, tensors });
     }
-    Running { begin_ns, called_ns, run, is_recorded, observed_ns: observe::now_ns() }
+    let observed_ns = if flags() & flag::CAPTURE != 0 { observe::now_ns() } else { 0 };
+    Running { begin_ns, called_ns, run, is_recorded, observed_ns }
 }
 
 /// Between the end of a wait and the begin of the operation that waited lies no more than this.
