@@ -14,7 +14,7 @@ pub const KERNEL_SYMBOL: &str = "openmps_kernel";
 /// The constant that an object exports.
 pub const INFO_SYMBOL: &str = "openmps_kernel_info";
 /// Changed whenever generated code and runtime would misunderstand each other; part of cache keys.
-pub const ABI_VERSION: u32 = 3;
+pub const ABI_VERSION: u32 = 4;
 
 /// Threads of one SIMD-group.
 pub const SIMD_WIDTH: usize = 32;
@@ -95,10 +95,16 @@ pub(crate) struct KernelInfo {
     pub(crate) frame_bytes: u32,
     /// Threads of a step: 1, or 32 where SIMD-groups are vectors.
     pub(crate) step_threads: u32,
+    /// Not 0 when a call runs the threads of a SIMD-group together.
+    pub(crate) vectorized: u32,
+    /// Not 0 when that is right only where rows of a threadgroup are whole SIMD-groups, or it has one row.
+    pub(crate) whole_simdgroups: u32,
+    /// Why it was not vectorised though asked for; 0 for no reason.
+    pub(crate) refusal: u32,
 }
 
 /// Words of [`KernelInfo`] in memory order.
-pub(crate) const INFO_WORDS: usize = 16;
+pub(crate) const INFO_WORDS: usize = 19;
 
 impl KernelInfo {
     /// The words as the object stores them.
@@ -108,15 +114,37 @@ impl KernelInfo {
         let [a, b, c, d] = self.used_arguments;
         let [e, f, g, h] = self.compared_arguments;
         let memory = self.threadgroup_memory_bytes;
-        let (frame, step) = (self.frame_bytes, self.step_threads);
-        [self.version, self.mode, self.flat, memory, self.private_bytes, self.cost, a, b, c, d, e, f, g, h, frame, step]
+        let (frame, step, whole) = (self.frame_bytes, self.step_threads, self.whole_simdgroups);
+        let (version, mode, flat) = (self.version, self.mode, self.flat);
+        let (private, cost) = (self.private_bytes, self.cost);
+        [
+            version,
+            mode,
+            flat,
+            memory,
+            private,
+            cost,
+            a,
+            b,
+            c,
+            d,
+            e,
+            f,
+            g,
+            h,
+            frame,
+            step,
+            self.vectorized,
+            whole,
+            self.refusal,
+        ]
     }
 
     /// Reads words that an object stored.
     #[must_use]
     pub(crate) fn from_words(words: [u32; INFO_WORDS]) -> Self {
         let [version, mode, flat, threadgroup_memory_bytes, private_bytes, cost, words @ ..] = words;
-        let [a, b, c, d, e, f, g, h, frame_bytes, step_threads] = words;
+        let [a, b, c, d, e, f, g, h, frame_bytes, step_threads, vectorized, whole_simdgroups, refusal] = words;
         Self {
             version,
             mode,
@@ -128,6 +156,9 @@ impl KernelInfo {
             compared_arguments: [e, f, g, h],
             frame_bytes,
             step_threads,
+            vectorized,
+            whole_simdgroups,
+            refusal,
         }
     }
 
@@ -179,7 +210,7 @@ mod tests {
 
     #[test]
     fn info_survives_its_words() {
-        let info = KernelInfo::from_words([1, 1, 0, 64, 128, 7, 0b101, 0, 0, 0, 0b100, 0, 0, 0, 48, 1]);
+        let info = KernelInfo::from_words([1, 1, 0, 64, 128, 7, 0b101, 0, 0, 0, 0b100, 0, 0, 0, 48, 1, 1, 0, 3]);
         assert_eq!(KernelInfo::from_words(info.to_words()), info);
         assert!(info.uses_argument(0) && !info.uses_argument(1) && info.uses_argument(2));
         assert!(info.uses_argument(500), "what the mask cannot say counts as used");

@@ -242,7 +242,7 @@ mod tests {
     }
 
     fn info(used: u32, threadgroup_memory_bytes: u32) -> KernelInfo {
-        KernelInfo::from_words([1, 0, 0, threadgroup_memory_bytes, 0, 1, used, 0, 0, 0, 0, 0, 0, 0, 0, 1])
+        KernelInfo::from_words([1, 0, 0, threadgroup_memory_bytes, 0, 1, used, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0])
     }
 
     #[test]

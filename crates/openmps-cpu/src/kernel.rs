@@ -1,10 +1,12 @@
 //! A loaded kernel and its dispatch over threadgroups.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
-use openmps_engine::{Bindings, CompiledKernel, Completion, DispatchError, Grid, KernelProperties, KernelSignature};
+use openmps_engine::{
+    Bindings, CompiledKernel, Completion, DispatchError, EngineError, Grid, KernelProperties, KernelSignature,
+};
 
 use crate::abi::{GroupContext, PRIVATE_BYTES_MAX, SIMD_WIDTH, THREADS_PER_GROUP_MAX};
 use crate::bind::{BoundArguments, bind};
@@ -16,6 +18,7 @@ use crate::jit::symbols;
 use crate::pool;
 use crate::runtime::{FlushDenormals, take_trap};
 use crate::scratch;
+use crate::vectorize::Refusal;
 
 /// Chunks for each thread of the pool: more balance the load better, fewer cost less.
 const CHUNKS_PER_THREAD: u64 = 8;
@@ -32,6 +35,14 @@ pub(crate) struct CpuKernel {
     signature: KernelSignature,
     entry: Entry,
     cost: Cost,
+    /// For threadgroups that the code cannot run.
+    other: Option<OtherCode>,
+}
+
+/// Scalar code of a kernel whose vector code takes rows for whole SIMD-groups, made at the first dispatch that needs it.
+struct OtherCode {
+    make: Box<dyn Fn() -> Result<CpuKernel, EngineError> + Send + Sync>,
+    made: OnceLock<Result<Box<CpuKernel>, EngineError>>,
 }
 
 impl CpuKernel {
@@ -51,11 +62,48 @@ impl CpuKernel {
             return Err(LoadError::Malformed(reason));
         }
         let cost = Cost::guess(entry.info());
-        Ok(Self { signature, entry, cost })
+        Ok(Self { signature, entry, cost, other: None })
+    }
+
+    /// Whether the threads of a SIMD-group run together.
+    pub(crate) fn is_vectorized(&self) -> bool {
+        self.entry.info().vectorized != 0
+    }
+
+    /// Why they do not, though asked for.
+    pub(crate) fn refusal(&self) -> Option<Refusal> {
+        Refusal::from_number(self.entry.info().refusal)
+    }
+
+    /// With code from `make` for threadgroups that this code cannot run.
+    pub(crate) fn with_other_code(
+        self,
+        make: impl Fn() -> Result<CpuKernel, EngineError> + Send + Sync + 'static,
+    ) -> Self {
+        let other = OtherCode { make: Box::new(make), made: OnceLock::new() };
+        Self { other: Some(other), ..self }
+    }
+
+    /// Whether the code can run threadgroups of this shape.
+    fn runs_shape(&self, group: [u32; 3]) -> bool {
+        let [x, y, z] = group.map(u64::from);
+        self.entry.info().whole_simdgroups == 0 || x.is_multiple_of(SIMD_WIDTH as u64) || y * z == 1
+    }
+
+    /// The kernel with code for threadgroups of this shape.
+    fn for_shape(&self, group: [u32; 3]) -> Result<&Self, DispatchError> {
+        let Some(other) = self.other.as_ref().filter(|_| !self.runs_shape(group)) else { return Ok(self) };
+        let made = other.made.get_or_init(|| (other.make)().map(Box::new));
+        made.as_deref()
+            .map_err(|error| DispatchError::Failed { kernel: self.signature.name.clone(), reason: error.to_string() })
     }
 
     fn run(&self, bindings: &Bindings, grid: &Grid) -> Result<(), DispatchError> {
         self.check_grid(grid)?;
+        self.for_shape(grid.group)?.run_shape(bindings, grid)
+    }
+
+    fn run_shape(&self, bindings: &Bindings, grid: &Grid) -> Result<(), DispatchError> {
         let bound = bind(&self.signature, self.entry.info(), bindings)?;
         if grid.is_empty() {
             return Ok(());

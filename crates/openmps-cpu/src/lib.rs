@@ -33,10 +33,12 @@ mod split;
 mod target;
 mod tensor;
 mod texture;
+mod vectorize;
 
-pub use engine::{CodeGenerator, CpuEngine};
+pub use engine::{CodeGenerator, CpuEngine, EngineCounts};
 pub use jit::load::LoadError;
 #[cfg(feature = "codegen")]
 pub use pipeline::{FiberCodeGenerator, LlvmCodeGenerator};
 pub use pool::{limit_threads, thread_count};
 pub use target::target_id;
+pub use vectorize::Refusal;

@@ -17,6 +17,20 @@ pub struct EngineOptions {
     pub dump_dir: Option<String>,
     /// Verify the module after every pass (`OPENMPS_DEBUG=verify`).
     pub verify_each_pass: bool,
+    /// Which code the CPU engine makes (`OPENMPS_ENGINE`).
+    pub engine: EngineChoice,
+}
+
+/// Which code the CPU engine makes of a kernel.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub enum EngineChoice {
+    /// Whatever is best.
+    Auto,
+    /// One thread after the other: the reference.
+    #[default]
+    Scalar,
+    /// The threads of a SIMD-group together, wherever that can be done.
+    Vector,
 }
 
 /// What Metal's pipeline state tells about a kernel.

@@ -3,8 +3,8 @@
 use llvm_sys::core::{
     LLVMAppendBasicBlockInContext, LLVMCountParams, LLVMGetFirstBasicBlock, LLVMGetFunctionCallConv, LLVMGetGC,
     LLVMGetIntrinsicID, LLVMGetLinkage, LLVMGetNextBasicBlock, LLVMGetParam, LLVMGetSection, LLVMGetTypeContext,
-    LLVMGlobalGetValueType, LLVMHasPrefixData, LLVMHasPrologueData, LLVMIsDeclaration, LLVMSetFunctionCallConv,
-    LLVMSetLinkage, LLVMSetSection, LLVMTypeOf,
+    LLVMGlobalGetValueType, LLVMHasPrefixData, LLVMHasPrologueData, LLVMIntrinsicGetName, LLVMIsDeclaration,
+    LLVMSetFunctionCallConv, LLVMSetLinkage, LLVMSetSection, LLVMTypeOf,
 };
 use llvm_sys::{LLVMLinkage, LLVMValue};
 
@@ -102,6 +102,21 @@ impl<'m> Function<'m> {
     pub fn is_llvm_intrinsic(self) -> bool {
         // SAFETY: live by the invariant of `Function`.
         unsafe { LLVMGetIntrinsicID(self.raw()) != 0 }
+    }
+
+    /// The name of LLVM's intrinsic that this is, without the types that it is overloaded for: `llvm.fma`.
+    #[must_use]
+    pub fn intrinsic_name(self) -> Option<String> {
+        // SAFETY: live by the invariant of `Function`.
+        let id = unsafe { LLVMGetIntrinsicID(self.raw()) };
+        if id == 0 {
+            return None;
+        }
+        let mut len = 0;
+        // SAFETY: the number of an intrinsic.
+        let data = unsafe { LLVMIntrinsicGetName(id, &raw mut len) };
+        // SAFETY: LLVM keeps the names of its intrinsics for ever.
+        Some(unsafe { borrowed(data, len) })
     }
 
     /// Its parameters in order.

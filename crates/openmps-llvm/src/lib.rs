@@ -15,6 +15,7 @@ pub mod clang;
 pub mod constant;
 pub mod context;
 pub mod diagnostics;
+pub mod flags;
 pub mod function;
 pub mod global;
 mod graveyard;

@@ -54,7 +54,7 @@ pub(crate) fn options(settings: &Settings) -> EngineOptions {
         // Another process writes there, whose working folder is the one that this process had when it started it.
         std::path::absolute(&folder).unwrap_or(folder).to_string_lossy().into_owned()
     });
-    EngineOptions { dump_dir, verify_each_pass: settings.debug.verify }
+    EngineOptions { dump_dir, verify_each_pass: settings.debug.verify, engine: settings.engine }
 }
 
 #[cfg(test)]

@@ -16,7 +16,7 @@ use std::path::PathBuf;
 use std::sync::OnceLock;
 use std::time::Duration;
 
-use openmps_engine::LanguageVersion;
+use openmps_engine::{EngineChoice, LanguageVersion};
 
 use crate::device::macs::{Mac, MacError};
 
@@ -61,6 +61,8 @@ pub struct Settings {
     pub compiler_time_limit: Option<Duration>,
     /// `OPENMPS_COMPILER_MEMORY_LIMIT`: address space of the compiler process, in bytes.
     pub compiler_memory_limit: Option<u64>,
+    /// `OPENMPS_ENGINE`: which code the CPU engine makes.
+    pub engine: EngineChoice,
     /// `OPENMPS_DUMP_DIR`: where `OPENMPS_DEBUG=dump` writes.
     pub dump_dir: Option<PathBuf>,
     /// `OPENMPS_TRACE_DIR`: where the profiler writes traces.
@@ -147,6 +149,7 @@ impl Default for Settings {
             compiler: None,
             compiler_time_limit: None,
             compiler_memory_limit: None,
+            engine: EngineChoice::default(),
             dump_dir: None,
             trace_dir: None,
             recommended_max_memory: None,

@@ -3,9 +3,10 @@
 
 use super::simd::{LaneCall, lane_call};
 use super::text::Body;
-use super::{Declaration, Lowered};
+use super::{Declaration, Lanes, Lowered};
 use crate::lanes::{Element, LaneOperation};
 use crate::split::MARKER;
+use crate::vectorize::Marker;
 
 /// Whether the threadgroup's threads wait in this function.
 pub(super) fn is_threadgroup_barrier(declaration: &Declaration) -> bool {
@@ -25,7 +26,7 @@ pub(super) fn lower(declaration: &Declaration, body: &mut Body) -> Option<Lowere
         }
         // A rendezvous like any lane operation, so that it takes its turn in program order among them.
         ("simdgroup", parts) if parts == ["barrier"] => {
-            simdgroup_barrier(body);
+            simdgroup_barrier(declaration, body);
             Some(Lowered::Void)
         }
         ("atomic", parts) if parts == ["fence"] => {
@@ -45,7 +46,14 @@ pub(crate) fn simdgroup_barrier_code() -> u32 {
     SIMDGROUP_BARRIER.code()
 }
 
-/// Waits for the active lanes of the SIMD-group.
-pub(super) fn simdgroup_barrier(body: &mut Body) {
+/// Waits for the active lanes of the SIMD-group. In lockstep nobody waits, but memory is not to be read before it.
+pub(super) fn simdgroup_barrier(declaration: &Declaration, body: &mut Body) {
+    if declaration.lanes == Lanes::Lockstep {
+        let LaneCall { operation, element, width, .. } = SIMDGROUP_BARRIER;
+        let name = Marker { operation, element, width }.name();
+        body.declare(format!("declare void @{name}() convergent nounwind willreturn\n"));
+        body.line(format_args!("call void @{name}()"));
+        return;
+    }
     lane_call(body, &SIMDGROUP_BARRIER, None, None, "null");
 }

@@ -3,10 +3,11 @@
 //! origin, transpose (AIR up to 2.7), and pointer, shape, strides, origin (AIR 2.8).
 
 use super::barrier::simdgroup_barrier;
-use super::simd::{LaneCall, lane_call};
+use super::simd::{LaneCall, lane_call, marked};
 use super::text::{Body, Ty, Value};
-use super::{Declaration, Lowered};
+use super::{Declaration, Lanes, Lowered};
 use crate::lanes::{Element, LaneOperation};
+use crate::vectorize::Marker;
 
 pub(super) fn lower(declaration: &Declaration, body: &mut Body) -> Option<Lowered> {
     let (name, _) = declaration.parts();
@@ -14,7 +15,7 @@ pub(super) fn lower(declaration: &Declaration, body: &mut Body) -> Option<Lowere
     match operation {
         "store" => {
             let value = declaration.parameter(0)?;
-            simdgroup_barrier(body);
+            simdgroup_barrier(declaration, body);
             for (index, address) in element_addresses(declaration, 1, &value.ty, body)?.iter().enumerate() {
                 let element = body.value(&value.ty.lane(), format_args!("extractelement {value}, i32 {index}"));
                 body.line(format_args!("store {element}, {address}, align {}", bytes(&value.ty)?));
@@ -24,7 +25,7 @@ pub(super) fn lower(declaration: &Declaration, body: &mut Body) -> Option<Lowere
         "load" => {
             let ty = declaration.result.clone()?;
             // Lanes run one after another, so what others of the SIMD-group stored before must be there.
-            simdgroup_barrier(body);
+            simdgroup_barrier(declaration, body);
             let mut elements = Vec::new();
             for address in element_addresses(declaration, 0, &ty, body)? {
                 let align = bytes(&ty)?;
@@ -120,6 +121,9 @@ fn element_addresses(declaration: &Declaration, first: usize, ty: &Ty, body: &mu
 fn multiply_accumulate(declaration: &Declaration, body: &mut Body) -> Option<Lowered> {
     let result = declaration.result.clone()?;
     let float = Ty::scalar("float");
+    if declaration.lanes == Lanes::Lockstep {
+        return in_lockstep(declaration, body, &result);
+    }
     let address = body.value(&Ty::scalar("ptr"), "alloca [6 x i64], align 8");
     for operand in 0..3 {
         let matrix = declaration.parameter(operand)?;
@@ -141,4 +145,24 @@ fn multiply_accumulate(declaration: &Declaration, body: &mut Body) -> Option<Low
         body.cast("fptrunc", &wide, &result.lane())
     });
     Some(Lowered::Value(pair(body, &result, &elements)))
+}
+
+/// The same as a call that the vectoriser replaces: six floats in, a pair out.
+fn in_lockstep(declaration: &Declaration, body: &mut Body, result: &Ty) -> Option<Lowered> {
+    let float = Ty::scalar("float");
+    let mut operands = Vec::new();
+    for operand in 0..3 {
+        let matrix = declaration.parameter(operand)?;
+        for element in 0..2 {
+            let scalar = body.value(&matrix.ty.lane(), format_args!("extractelement {matrix}, i32 {element}"));
+            operands.push(body.cast("fpext", &scalar, &float));
+        }
+    }
+    let marker = Marker { operation: LaneOperation::MatrixMultiplyAccumulate, element: Element::F32, width: 32 };
+    let product = marked(body, marker, &Ty::scalar("{ float, float }"), &operands);
+    let elements = [0, 1].map(|index| {
+        let wide = body.value(&float, format_args!("extractvalue {product}, {index}"));
+        body.cast("fptrunc", &wide, &result.lane())
+    });
+    Some(Lowered::Value(pair(body, result, &elements)))
 }

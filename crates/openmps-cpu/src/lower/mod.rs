@@ -22,6 +22,8 @@ mod tensor;
 pub(crate) mod text;
 mod texture;
 
+use std::collections::BTreeSet;
+
 use openmps_engine::EngineError;
 use openmps_llvm::Function;
 
@@ -29,6 +31,15 @@ pub(crate) use barrier::simdgroup_barrier_code;
 use text::{Body, Ty, Value};
 
 use crate::tensor::layout::Fragments;
+
+/// How the lanes of a SIMD-group meet in what is lowered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Lanes {
+    /// Each thread is a fiber, and the runtime serves those that wait.
+    Fibers,
+    /// Lanes run in lockstep: their operations stay calls, named by [`crate::vectorize::Marker`], until the vectoriser takes them.
+    Lockstep,
+}
 
 /// A function of AIR or of MetalPerformancePrimitives as a kernel declares it.
 pub(crate) struct Declaration {
@@ -40,6 +51,8 @@ pub(crate) struct Declaration {
     parameters: Vec<Ty>,
     /// Where the kernel takes the elements of cooperative tensors to be.
     fragments: Fragments,
+    /// How its lanes meet.
+    lanes: Lanes,
 }
 
 /// A result: what a family made of a declaration.
@@ -56,6 +69,10 @@ pub(crate) struct Definitions {
     pub(crate) text: String,
     /// How the kernel's threads depend on each other.
     pub(crate) meeting: Meeting,
+    /// Whether something of it can only be done by fibers.
+    pub(crate) has_fiber_operations: bool,
+    /// Whether lanes of a SIMD-group work together or ask for their number.
+    pub(crate) has_lane_operations: bool,
 }
 
 /// How threads depend on each other, in rising order.
@@ -78,7 +95,7 @@ declare i32 @openmps_lane_index() nounwind willreturn memory(none)
 ";
 
 impl Declaration {
-    fn of(function: Function<'_>, fragments: Fragments) -> Option<Self> {
+    fn of(function: Function<'_>, fragments: Fragments, lanes: Lanes) -> Option<Self> {
         let ty = function.value_type();
         let result = ty.result()?;
         let result = match result.to_string().as_str() {
@@ -88,7 +105,7 @@ impl Declaration {
             other => Some(Ty::parse(other)?),
         };
         let parameters = ty.parameters().iter().map(|ty| Ty::parse(&ty.to_string())).collect::<Option<Vec<_>>>()?;
-        Some(Self { name: function.name(), result, parameters, fragments })
+        Some(Self { name: function.name(), result, parameters, fragments, lanes })
     }
 
     /// Parameter `index` as a value.
@@ -120,16 +137,17 @@ impl Declaration {
 ///
 /// # Errors
 /// [`EngineError::Unsupported`] for a function that no family knows, or knows with other types.
-pub(crate) fn definitions(kernel: &str, functions: &[Function<'_>]) -> Result<Definitions, EngineError> {
+pub(crate) fn definitions(kernel: &str, functions: &[Function<'_>], lanes: Lanes) -> Result<Definitions, EngineError> {
     let mut text = format!("{RUNTIME}{}", tensor::RUNTIME);
     let fragments = Fragments::of_kernel(kernel);
-    let mut meeting = Meeting::Never;
+    let (mut meeting, mut has_fiber_operations, mut has_lane_operations) = (Meeting::Never, false, false);
+    let mut declarations = BTreeSet::new();
     for function in functions {
         let unsupported = || {
             let (name, ty) = (function.name(), function.value_type());
             EngineError::Unsupported(format!("kernel '{kernel}': {name} of type {ty} has no lowering"))
         };
-        let declaration = Declaration::of(*function, fragments).ok_or_else(unsupported)?;
+        let declaration = Declaration::of(*function, fragments, lanes).ok_or_else(unsupported)?;
         let (body, lowered) = lower(&declaration).ok_or_else(unsupported)?;
         let result = match &lowered {
             Lowered::Value(value) => Some(&value.ty),
@@ -139,12 +157,16 @@ pub(crate) fn definitions(kernel: &str, functions: &[Function<'_>]) -> Result<De
             return Err(unsupported());
         }
         meeting = meeting.max(meeting_in(&declaration));
+        declarations.extend(body.declarations().iter().cloned());
+        has_fiber_operations |= copy::is_copy(&declaration) || tensor::needs_threads(&declaration);
+        has_lane_operations |= simd::is_lane_operation(&declaration) || execution::asks_for_lane(&declaration);
         text.push_str(&declaration.definition(body, &lowered));
     }
     if text.contains(angle::TABLE) {
         text.push_str(&angle::table_text());
     }
-    Ok(Definitions { text, meeting })
+    text.extend(declarations);
+    Ok(Definitions { text, meeting, has_fiber_operations, has_lane_operations })
 }
 
 fn meeting_in(declaration: &Declaration) -> Meeting {

@@ -4,8 +4,9 @@
 //! numbered after inlining, when the places are known.
 
 use super::text::{Body, Ty, Value};
-use super::{Declaration, Lowered};
+use super::{Declaration, Lanes, Lowered};
 use crate::lanes::{Element, LaneOperation};
+use crate::vectorize::Marker;
 
 /// Stands for the site until sites are numbered.
 const UNNUMBERED_SITE: u32 = 0;
@@ -129,6 +130,10 @@ pub(super) fn lower(declaration: &Declaration, body: &mut Body) -> Option<Lowere
     let operand = declaration.parameter(first_number);
     let modulo = if has_fill { declaration.parameter(first_number + 1) } else { None };
 
+    if declaration.lanes == Lanes::Lockstep {
+        let marker = Marker { operation, element, width };
+        return Some(Lowered::Value(in_lockstep(body, marker, &result, [data, fill], [operand, modulo])));
+    }
     let words = ty.lanes * if has_fill { 2 } else { 1 };
     let address = body.value(&Ty::scalar("ptr"), format_args!("alloca [{words} x i64], align 8"));
     for (vector, first) in [(data, 0), (fill, ty.lanes)] {
@@ -148,4 +153,34 @@ pub(super) fn lower(declaration: &Declaration, body: &mut Body) -> Option<Lowere
         body.scalar_of(&word, &result.lane())
     });
     Some(Lowered::Value(value))
+}
+
+/// A call for each element of the vector.
+fn in_lockstep(
+    body: &mut Body,
+    marker: Marker,
+    result: &Ty,
+    vectors: [Option<Value>; 2],
+    numbers: [Option<Value>; 2],
+) -> Value {
+    let numbers: Vec<Value> =
+        numbers.iter().flatten().map(|number| body.cast("zext", number, &Ty::scalar("i32"))).collect();
+    body.per_lane(result, |body, lane| {
+        let mut operands: Vec<Value> = vectors.iter().flatten().map(|vector| body.extract(vector, lane)).collect();
+        operands.extend(numbers.iter().cloned());
+        marked(body, marker, &result.lane(), &operands)
+    })
+}
+
+/// A call that the vectoriser replaces.
+pub(super) fn marked(body: &mut Body, marker: Marker, result: &Ty, operands: &[Value]) -> Value {
+    let name = marker.name();
+    let types: Vec<String> = operands.iter().map(|operand| operand.ty.to_string()).collect();
+    // Convergent: which lanes take part depends on where it stands. Not to be merged with another one or left out either.
+    body.declare(format!(
+        "declare {result} @{name}({}) convergent nounwind willreturn memory(inaccessiblemem: readwrite)\n",
+        types.join(", ")
+    ));
+    let operands: Vec<&Value> = operands.iter().collect();
+    body.call(result, &name, &operands)
 }

@@ -292,7 +292,7 @@ fn move_elements(is_store: bool, declaration: &Declaration, body: &mut Body) -> 
     let threads = declaration.parameter(types + 3)?;
     let (part, tensor, kind) = (declaration.parameter(8)?, declaration.parameter(9)?, declaration.parameter(10)?);
     // Lanes run one after another, so what others of the SIMD-group stored before must be there.
-    simdgroup_barrier(body);
+    simdgroup_barrier(declaration, body);
     let operands = format!("{product}, {threads}, i32 {code}, {data_type}, {kind}, {part}, {tensor}");
     body.line(format_args!("call void @openmps_matmul_move({operands})"));
     Some(Lowered::Void)

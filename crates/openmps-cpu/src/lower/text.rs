@@ -3,6 +3,7 @@
 //! A body is a list of lines over numbered values. Types are AIR's: scalars and vectors of them, pointers. LLVM declares its own
 //! intrinsics when it parses a call of them.
 
+use std::collections::BTreeSet;
 use std::fmt;
 
 /// A first-class type as LLVM IR spells it.
@@ -124,6 +125,7 @@ impl fmt::Display for Value {
 pub(crate) struct Body {
     lines: String,
     next: u32,
+    declarations: BTreeSet<String>,
 }
 
 impl Body {
@@ -249,6 +251,16 @@ impl Body {
     /// The address of word `index` after `base`.
     pub(crate) fn word_address(&mut self, base: &Value, index: u32) -> Value {
         self.value(&base.ty, format_args!("getelementptr i64, {base}, i64 {index}"))
+    }
+
+    /// Says what a called function is that LLVM does not know.
+    pub(crate) fn declare(&mut self, declaration: impl Into<String>) {
+        self.declarations.insert(declaration.into());
+    }
+
+    /// What was declared.
+    pub(crate) fn declarations(&self) -> &BTreeSet<String> {
+        &self.declarations
     }
 
     /// The lines so far.

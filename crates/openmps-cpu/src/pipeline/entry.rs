@@ -47,26 +47,14 @@ pub(super) struct Entry {
 }
 
 /// Floats that are subnormal count as zero: what the runtime sets the CPU to while kernels run.
-const ATTRIBUTES: &str = "nounwind \"denormal-fp-math-f32\"=\"preserve-sign,preserve-sign\"";
+pub(super) const ATTRIBUTES: &str = "nounwind \"denormal-fp-math-f32\"=\"preserve-sign,preserve-sign\"";
 
 /// Writes the function around `kernel`.
 ///
 /// # Errors
 /// A parameter whose LLVM type does not fit the signature.
 pub(super) fn text(kernel: Function<'_>, signature: &KernelSignature, form: Form) -> Result<Entry, EngineError> {
-    let mismatch = |position: usize| {
-        let name = &signature.arguments[position].name;
-        EngineError::Internal(format!("kernel '{}': argument '{name}' has an unexpected type", signature.name))
-    };
-    let mut types = Vec::new();
-    let mut flat = true;
-    for (position, parameter) in kernel.parameters().into_iter().enumerate() {
-        let kind = &signature.arguments[position].kind;
-        let ty =
-            Ty::parse(&parameter.ty().to_string()).filter(|ty| fits(kind, ty)).ok_or_else(|| mismatch(position))?;
-        types.push(ty);
-        flat &= parameter.is_unused() || is_flat(kind);
-    }
+    let (types, flat) = parameters(kernel, signature)?;
     let mut text = declaration(&kernel.name(), &types);
     let (symbol, parameters) = (form.symbol(), form.parameters());
     let _ = write!(text, "define void @{symbol}({parameters}) {ATTRIBUTES} {{\nentry:\n{}", context_loads());
@@ -83,6 +71,27 @@ pub(super) fn text(kernel: Function<'_>, signature: &KernelSignature, form: Form
     }
     text.push_str("!0 = !{}\n");
     Ok(Entry { text, flat })
+}
+
+/// The types of the kernel's parameters, and whether it cannot tell threadgroups apart.
+///
+/// # Errors
+/// A parameter whose LLVM type does not fit the signature.
+pub(super) fn parameters(kernel: Function<'_>, signature: &KernelSignature) -> Result<(Vec<Ty>, bool), EngineError> {
+    let mismatch = |position: usize| {
+        let name = &signature.arguments[position].name;
+        EngineError::Internal(format!("kernel '{}': argument '{name}' has an unexpected type", signature.name))
+    };
+    let mut types = Vec::new();
+    let mut flat = true;
+    for (position, parameter) in kernel.parameters().into_iter().enumerate() {
+        let kind = &signature.arguments[position].kind;
+        let ty =
+            Ty::parse(&parameter.ty().to_string()).filter(|ty| fits(kind, ty)).ok_or_else(|| mismatch(position))?;
+        types.push(ty);
+        flat &= parameter.is_unused() || is_flat(kind);
+    }
+    Ok((types, flat))
 }
 
 fn fits(kind: &ArgumentKind, ty: &Ty) -> bool {
@@ -141,7 +150,7 @@ fn is_flat(kind: &ArgumentKind) -> bool {
     }
 }
 
-fn declaration(kernel: &str, types: &[Ty]) -> String {
+pub(super) fn declaration(kernel: &str, types: &[Ty]) -> String {
     let types: Vec<String> = types.iter().map(ToString::to_string).collect();
     format!("declare void @{kernel}({})\n", types.join(", "))
 }
@@ -159,7 +168,7 @@ const AXES: [&str; 3] = ["x", "y", "z"];
 /// Loads from the context and of its argument words give the same whenever a thread goes on behind a barrier.
 const INVARIANT: &str = ", !invariant.load !0";
 
-fn context_loads() -> String {
+pub(super) fn context_loads() -> String {
     let mut text = String::new();
     let _ = writeln!(text, "  %arguments.at = getelementptr i8, ptr %context, i64 {}", offset::ARGUMENTS);
     let _ = writeln!(text, "  %arguments = load ptr, ptr %arguments.at{INVARIANT}");
@@ -178,7 +187,7 @@ fn context_loads() -> String {
     text
 }
 
-fn argument_loads(signature: &KernelSignature, types: &[Ty]) -> String {
+pub(super) fn argument_loads(signature: &KernelSignature, types: &[Ty]) -> String {
     let mut text = String::new();
     for (position, (argument, ty)) in signature.arguments.iter().zip(types).enumerate() {
         let _ = match argument.kind {
@@ -210,7 +219,7 @@ const LOCAL_POSITION: &str = "  %local.x = urem i32 %thread, %size.x
   %local.z = udiv i32 %row, %size.y
 ";
 /// The thread's position in the grid from the one in the threadgroup.
-const GRID_POSITION: &str = "  %at.x = add nuw i32 %start.x, %local.x
+pub(super) const GRID_POSITION: &str = "  %at.x = add nuw i32 %start.x, %local.x
   %at.y = add nuw i32 %start.y, %local.y
   %at.z = add nuw i32 %start.z, %local.z
 ";
@@ -265,7 +274,7 @@ const LINEAR_INDEX: &str = "  %local.yz = mul i32 %local.z, %size.y
 ";
 /// Values that built-ins are made of, from the position and the context. SIMD-groups and quads are 32 and 4 threads in the order
 /// of the linear index, which the size of the current threadgroup defines.
-const BUILT_INS: &str = "  %lane = and i32 %index, 31
+pub(super) const BUILT_INS: &str = "  %lane = and i32 %index, 31
   %quad.lane = and i32 %index, 3
   %simdgroup = lshr i32 %index, 5
   %quad = lshr i32 %index, 2
@@ -309,7 +318,7 @@ fn components(builtin: Builtin) -> [&'static str; 3] {
 }
 
 /// Builds the built-in arguments and calls the kernel.
-fn call(kernel: &str, signature: &KernelSignature, types: &[Ty]) -> String {
+pub(super) fn call(kernel: &str, signature: &KernelSignature, types: &[Ty]) -> String {
     let mut text = String::new();
     let mut arguments = Vec::new();
     for (position, (argument, ty)) in signature.arguments.iter().zip(types).enumerate() {

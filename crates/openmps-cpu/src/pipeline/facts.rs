@@ -60,6 +60,9 @@ pub(super) fn before_optimizing(
         compared_arguments,
         frame_bytes: 0,
         step_threads: 1,
+        vectorized: 0,
+        whole_simdgroups: 0,
+        refusal: 0,
     })
 }
 

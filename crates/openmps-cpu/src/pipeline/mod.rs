@@ -12,19 +12,23 @@ mod isolate;
 mod observe;
 mod sites;
 mod stack;
+mod step;
 mod tables;
 mod threadgroup;
 mod turns;
+mod vector;
 
 use openmps_air::intrinsics::TENSOR_PREFIX;
-use openmps_engine::{EngineError, EngineOptions, KernelSignature, VerifiedAir};
+use openmps_engine::{EngineChoice, EngineError, EngineOptions, KernelSignature, VerifiedAir};
 use openmps_llvm::{CodeGenLevel, Context, Function, Module, ObjectCode, PassOptions, TargetMachine};
 
 use crate::engine::CodeGenerator;
 use crate::jit::symbols;
-use crate::lower::{self, Meeting};
+use crate::lower::{self, Lanes, Meeting};
+use crate::vectorize::Refusal;
 use entry::Form;
 use observe::Observer;
+use vector::Failure;
 
 /// Most instructions of a kernel whose loops and straight code are made vectors. Above, looking for vectors takes a third of the time
 /// (PyTorch's `igammac`, 9,000 instructions: 0.5 of 1.4 seconds), and branches leave few of them.
@@ -111,8 +115,17 @@ fn emit_for(
     emitter: Emit,
 ) -> Result<ObjectCode, EngineError> {
     let context = Context::new();
+    let mut refusal = None;
+    if options.engine != EngineChoice::Scalar && waiting == Waiting::Split {
+        let mut module = context.parse_bitcode(air.bitcode()).map_err(internal)?;
+        match vector::build(&mut module, machine, signature, options) {
+            Ok(()) => return emitter(machine, &mut module).map_err(internal),
+            Err(Failure::Error(error)) => return Err(error),
+            Err(Failure::Refused(reason)) => refusal = Some(reason),
+        }
+    }
     let mut module = context.parse_bitcode(air.bitcode()).map_err(internal)?;
-    build(&mut module, machine, signature, options, waiting)?;
+    build(&mut module, machine, signature, options, waiting, refusal)?;
     emitter(machine, &mut module).map_err(internal)
 }
 
@@ -127,17 +140,10 @@ fn build(
     signature: &KernelSignature,
     options: &EngineOptions,
     waiting: Waiting,
+    refusal: Option<Refusal>,
 ) -> Result<(), EngineError> {
     let mut observer = Observer::new(options, &signature.name);
-    observer.after("load", module)?;
-    let kernel = isolate::run(module, machine, signature)?;
-    observer.after("isolate", module)?;
-    tables::run(module);
-    observer.after("tables", module)?;
-    alignment::run(module);
-    observer.after("alignment", module)?;
-    division::run(module);
-    observer.after("division", module)?;
+    let kernel = prepare(module, machine, signature, &mut observer)?;
     let meeting = lower_intrinsics(module, machine, signature)?;
     observer.after("lower", module)?;
     let form = form(module, meeting, waiting);
@@ -153,6 +159,7 @@ fn build(
     observer.after("threadgroup", module)?;
     stack::run(module, machine, signature)?;
     let mut facts = facts::before_optimizing(module, form, flat && threadgroup_bytes == 0, threadgroup_bytes)?;
+    facts.refusal = refusal.map_or(0, Refusal::number);
     observer.after("stack", module)?;
     module.verify().map_err(internal)?;
     if form == Form::Step {
@@ -163,6 +170,25 @@ fn build(
     observer.after("optimize", module)?;
     check_calls(module, signature)?;
     facts::store(module, machine, facts, signature)
+}
+
+/// What every form of code begins with; returns the kernel's symbol.
+fn prepare(
+    module: &mut Module<'_>,
+    machine: &TargetMachine,
+    signature: &KernelSignature,
+    observer: &mut Observer,
+) -> Result<String, EngineError> {
+    observer.after("load", module)?;
+    let kernel = isolate::run(module, machine, signature)?;
+    observer.after("isolate", module)?;
+    tables::run(module);
+    observer.after("tables", module)?;
+    alignment::run(module);
+    observer.after("alignment", module)?;
+    division::run(module);
+    observer.after("division", module)?;
+    Ok(kernel)
 }
 
 /// The shape of the function around the kernel.
@@ -198,18 +224,20 @@ fn lower_intrinsics(
     signature: &KernelSignature,
 ) -> Result<Meeting, EngineError> {
     let definitions = {
-        let is_air = |name: &str| name.starts_with("air.") || name.starts_with(TENSOR_PREFIX);
-        let called: Vec<_> = module
-            .functions()
-            .into_iter()
-            .filter(|function| {
-                function.is_declaration() && is_air(&function.name()) && !function.as_value().is_unused()
-            })
-            .collect();
-        lower::definitions(&signature.name, &called)?
+        let called = called_intrinsics(module);
+        lower::definitions(&signature.name, &called, Lanes::Fibers)?
     };
     link_text(module, machine, &definitions.text)?;
     Ok(definitions.meeting)
+}
+
+/// The functions of AIR and MetalPerformancePrimitives that are called.
+fn called_intrinsics<'m>(module: &'m Module<'_>) -> Vec<Function<'m>> {
+    let is_air = |name: &str| name.starts_with("air.") || name.starts_with(TENSOR_PREFIX);
+    let is_called = |function: &Function<'_>| {
+        function.is_declaration() && is_air(&function.name()) && !function.as_value().is_unused()
+    };
+    module.functions().into_iter().filter(is_called).collect()
 }
 
 /// Links the function around the kernel; returns whether the kernel cannot observe threadgroups.

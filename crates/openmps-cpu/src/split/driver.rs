@@ -19,7 +19,6 @@ pub(crate) enum Steps {
     #[cfg_attr(not(test), expect(dead_code, reason = "steps of the vector engine"))]
     /// A SIMD-group, of 32 threads in the order of the linear index; the function's parameters are context and its number.
     SimdGroups,
-    #[cfg_attr(not(test), expect(dead_code, reason = "steps of the vector engine"))]
     /// Up to 32 threads of one row; the function's parameters are context and the segment's number, x first.
     RowSegments,
     #[cfg_attr(not(test), expect(dead_code, reason = "steps of the vector engine"))]

@@ -2,7 +2,9 @@
 
 use openmps_engine::{Binding, Bindings, BufferIndex, Builtin};
 
-use crate::harness::{Random, bind, bind_u32, buffer, builtin, compile_both_ways, dispatch, threadgroup};
+use crate::harness::{
+    Random, bind, bind_u32, buffer, builtin, compile_both_ways, compile_scalar_ways, dispatch, threadgroup,
+};
 
 /// Sums `in` over each threadgroup by halving, with a barrier in the loop; the size need not be a power of two.
 const REDUCE: &str = "
@@ -243,7 +245,7 @@ end:
 
 #[test]
 fn a_round_ends_when_every_live_thread_has_arrived() {
-    for kernel in compile_both_ways(UNEQUAL_LOOPS, &[buffer(0), builtin(Builtin::ThreadPositionInThreadgroup, 1)]) {
+    for kernel in compile_scalar_ways(UNEQUAL_LOOPS, &[buffer(0), builtin(Builtin::ThreadPositionInThreadgroup, 1)]) {
         let mut output = vec![0_u32; 70];
         let mut bindings = Bindings::default();
         bind(&mut bindings, 0, &mut output);

@@ -5,9 +5,12 @@ use std::sync::{Arc, Mutex};
 use openmps_cpu::{CodeGenerator, CpuEngine, FiberCodeGenerator, LlvmCodeGenerator};
 use openmps_engine::{
     AddressSpace, Argument, ArgumentKind, Binding, Bindings, BufferAccess, BufferIndex, Builtin, BuiltinType,
-    CompiledKernel, DispatchError, Engine, EngineError, EngineOptions, Grid, KernelSignature, Scalar, VerifiedAir,
+    CompiledKernel, DispatchError, Engine, EngineChoice, EngineError, EngineOptions, Grid, KernelSignature, Scalar,
+    VerifiedAir,
 };
 use openmps_llvm::Context;
+
+use crate::ENGINE;
 
 /// A buffer argument at `index`.
 pub(crate) fn buffer(index: u32) -> ArgumentKind {
@@ -51,22 +54,32 @@ pub(crate) fn air(text: &str) -> VerifiedAir {
 
 /// Compiles kernel `k` of `text`.
 pub(crate) fn try_compile(text: &str, kinds: &[ArgumentKind]) -> Result<Arc<dyn CompiledKernel>, EngineError> {
-    compile_with(Arc::new(LlvmCodeGenerator), text, kinds)
+    compile_with(Arc::new(LlvmCodeGenerator), ENGINE, text, kinds)
 }
 
 /// Compiles kernel `k` of `text` split at its barriers, and as fibers.
 pub(crate) fn compile_both_ways(text: &str, kinds: &[ArgumentKind]) -> [Arc<dyn CompiledKernel>; 2] {
-    let fibers = compile_with(Arc::new(FiberCodeGenerator), text, kinds);
-    [compile(text, kinds), fibers.unwrap_or_else(|error| panic!("{error}"))]
+    [compile(text, kinds), compile_scalar_ways(text, kinds)[1].clone()]
+}
+
+/// As [`compile_both_ways`] with one thread after the other, for what is only defined then.
+pub(crate) fn compile_scalar_ways(text: &str, kinds: &[ArgumentKind]) -> [Arc<dyn CompiledKernel>; 2] {
+    let generators: [Arc<dyn CodeGenerator>; 2] = [Arc::new(LlvmCodeGenerator), Arc::new(FiberCodeGenerator)];
+    generators.map(|generator| {
+        let kernel = compile_with(generator, EngineChoice::Scalar, text, kinds);
+        kernel.unwrap_or_else(|error| panic!("{error}"))
+    })
 }
 
 fn compile_with(
     generator: Arc<dyn CodeGenerator>,
+    choice: EngineChoice,
     text: &str,
     kinds: &[ArgumentKind],
 ) -> Result<Arc<dyn CompiledKernel>, EngineError> {
     let engine = CpuEngine::new(generator);
-    let options = EngineOptions { dump_dir: std::env::var("OPENMPS_TEST_DUMP_DIR").ok(), verify_each_pass: true };
+    let options =
+        EngineOptions { dump_dir: std::env::var("OPENMPS_TEST_DUMP_DIR").ok(), verify_each_pass: true, engine: choice };
     engine.compile(&air(text), &signature("k", kinds), &options)
 }
 

@@ -1,4 +1,5 @@
-//! Kernels as LLVM IR text against references in Rust, on random inputs, through the whole engine.
+//! Kernels as LLVM IR text against references in Rust, on random inputs, through the whole engine: SIMD-groups as vectors. The target
+//! `scalar` runs the same with one thread after the other.
 #![expect(clippy::unwrap_used, clippy::print_stdout, reason = "tests: a failure shows the place, a run its seed")]
 #![expect(clippy::type_complexity, reason = "tables of a name and a reference")]
 
@@ -15,3 +16,8 @@ mod lanes;
 mod libraries;
 mod table;
 mod tensors;
+
+use openmps_engine::EngineChoice;
+
+/// What kernels become.
+const ENGINE: EngineChoice = EngineChoice::Vector;

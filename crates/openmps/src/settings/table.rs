@@ -9,7 +9,7 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use openmps_engine::LanguageVersion;
+use openmps_engine::{EngineChoice, LanguageVersion};
 
 use crate::device::macs::Mac;
 use crate::limits::{CAPTURE_BYTES_MAX, COMPILER_MEMORY_BYTES_MIN};
@@ -51,7 +51,7 @@ pub fn markdown() -> String {
 const MASK: &str = "integer as C's `strtol` base 0 reads it; no number is 0";
 const RATIO: &str = "number as C's `strtod` reads it; no number is 0";
 
-static TABLE: [Setting; 22] = [
+static TABLE: [Setting; 23] = [
     Setting {
         name: "PYTORCH_DEBUG_MPS_ALLOCATOR",
         kind: MASK,
@@ -247,6 +247,16 @@ static TABLE: [Setting; 22] = [
         },
     },
     Setting {
+        name: "OPENMPS_ENGINE",
+        kind: "word",
+        unit: "",
+        default: "`scalar`",
+        range: "`auto`, `scalar`, `vector`; anything else warns and is ignored",
+        doc: "The code that kernels become: `vector` runs the threads of a SIMD-group together wherever that can be done, \
+              `scalar` one thread after the other, `auto` chooses.",
+        apply: engine,
+    },
+    Setting {
         name: "OPENMPS_DUMP_DIR",
         kind: "path",
         unit: "",
@@ -288,6 +298,19 @@ fn metal_version(settings: &mut Settings, value: &OsStr) {
             let given = value.to_string_lossy();
             settings.warnings.push(format!("Ignoring PYTORCH_MPS_METAL_VERSION={given}, expected 3.1, 3.2 or 4.0"));
             None
+        }
+    };
+}
+
+fn engine(settings: &mut Settings, value: &OsStr) {
+    settings.engine = match value.as_bytes() {
+        b"auto" => EngineChoice::Auto,
+        b"scalar" => EngineChoice::Scalar,
+        b"vector" => EngineChoice::Vector,
+        _ => {
+            let given = value.to_string_lossy();
+            settings.warnings.push(format!("Ignoring OPENMPS_ENGINE={given}, expected auto, scalar or vector"));
+            return;
         }
     };
 }

@@ -101,6 +101,7 @@ fn our_own_words_are_checked() {
         ("OPENMPS_RECOMMENDED_MAX_MEMORY", "1GB"),
         ("OPENMPS_CACHE_DIR", ""),
         ("OPENMPS_DUMP_DIR", "/tmp/d"),
+        ("OPENMPS_ENGINE", "fast"),
     ]);
     assert_eq!(settings.activate, Activation::WhenUnclaimed);
     assert_eq!(settings.debug, DebugWords { serial: true, trash: true, ..DebugWords::default() });
@@ -111,6 +112,7 @@ fn our_own_words_are_checked() {
         [
             "Ignoring OPENMPS_ACTIVATE=yes, expected 0 or 1",
             "Ignoring unknown word loud in OPENMPS_DEBUG, expected dump, verify, serial, trash or panic",
+            "Ignoring OPENMPS_ENGINE=fast, expected auto, scalar or vector",
             "Ignoring OPENMPS_RECOMMENDED_MAX_MEMORY=1GB, expected a number of bytes from 1 to 2^63-1",
         ]
     );

@@ -1,0 +1,149 @@
+//! The functions around a kernel that is vectorised, as LLVM IR text.
+//!
+//! Three layers: the source of vectorisation is the exported function of one thread, with its position as parameters. Its vector form
+//! runs a SIMD-group from the position of lane 0. The driver calls that for all SIMD-groups of a threadgroup. A SIMD-group is 32
+//! threads of a row, so that lanes differ in x alone; that is what Metal means by it where rows are multiples of 32 or there
+//! is one row, and no kernel can tell otherwise unless it uses lanes.
+
+use std::fmt::Write as _;
+
+use openmps_engine::{ArgumentKind, Builtin, EngineError, KernelSignature};
+use openmps_llvm::Function;
+
+use super::entry::{self, ATTRIBUTES};
+use crate::abi::{KERNEL_SYMBOL, offset};
+use crate::split::{MARKER, STEP};
+use crate::vectorize::LANES_SYMBOL;
+
+/// What a kernel knows of where its threads are.
+pub(super) struct Source {
+    pub(super) text: String,
+    /// As [`entry::Entry::flat`].
+    pub(super) flat: bool,
+    /// Whether it asks for lanes, SIMD-groups or quads by number.
+    pub(super) asks_for_lanes: bool,
+}
+
+/// Writes the function of one thread: `(context, x, y, z, index)`, the position and the linear index in the threadgroup.
+///
+/// # Errors
+/// A parameter whose LLVM type does not fit the signature.
+pub(super) fn source(kernel: Function<'_>, signature: &KernelSignature) -> Result<Source, EngineError> {
+    let (types, flat) = entry::parameters(kernel, signature)?;
+    let mut text = entry::declaration(&kernel.name(), &types);
+    let position = "i32 %local.x, i32 %local.y, i32 %local.z, i32 %index";
+    let _ = writeln!(text, "define void @{KERNEL_SYMBOL}(ptr %context, {position}) {ATTRIBUTES} {{\nentry:");
+    text.push_str(&entry::context_loads());
+    text.push_str(&entry::argument_loads(signature, &types));
+    text.push_str(entry::GRID_POSITION);
+    text.push_str(entry::BUILT_INS);
+    let _ = writeln!(text, "{}  ret void\n}}\n!0 = !{{}}", entry::call(&kernel.name(), signature, &types));
+    let asks_for_lanes = signature.arguments.iter().zip(kernel.parameters()).any(|(argument, parameter)| {
+        let numbers_lanes = matches!(&argument.kind, ArgumentKind::Builtin { builtin, .. } if numbers_lanes(*builtin));
+        numbers_lanes && !parameter.is_unused()
+    });
+    Ok(Source { text, flat, asks_for_lanes })
+}
+
+/// Whether the value depends on which threads form a SIMD-group.
+fn numbers_lanes(builtin: Builtin) -> bool {
+    match builtin {
+        Builtin::ThreadIndexInSimdgroup
+        | Builtin::ThreadIndexInQuadgroup
+        | Builtin::SimdgroupIndexInThreadgroup
+        | Builtin::SimdgroupsPerThreadgroup
+        | Builtin::QuadgroupIndexInThreadgroup
+        | Builtin::QuadgroupsPerThreadgroup
+        | Builtin::DispatchSimdgroupsPerThreadgroup
+        | Builtin::DispatchQuadgroupsPerThreadgroup => true,
+        Builtin::ThreadPositionInGrid
+        | Builtin::ThreadsPerGrid
+        | Builtin::ThreadsPerSimdgroup
+        | Builtin::ThreadExecutionWidth
+        | Builtin::GridOrigin
+        | Builtin::GridSize
+        | Builtin::ThreadPositionInThreadgroup
+        | Builtin::ThreadIndexInThreadgroup
+        | Builtin::ThreadgroupPositionInGrid
+        | Builtin::ThreadgroupsPerGrid
+        | Builtin::ThreadsPerThreadgroup
+        | Builtin::DispatchThreadsPerThreadgroup => false,
+    }
+}
+
+fn size_loads() -> String {
+    let mut text = String::new();
+    for (number, axis) in (0..).zip(["x", "y", "z"]) {
+        let at = offset::SIZE + 4 * number;
+        let _ = writeln!(text, "  %size.{axis}.at = getelementptr i8, ptr %context, i64 {at}");
+        let _ = writeln!(text, "  %size.{axis} = load i32, ptr %size.{axis}.at, !invariant.load !0");
+    }
+    text
+}
+
+/// The exported function of a kernel without barriers: loops over the SIMD-groups of all rows.
+pub(super) fn driver() -> String {
+    format!(
+        "declare void @{LANES_SYMBOL}(ptr, i32, i32, i32, i32, i32)
+define void @{KERNEL_SYMBOL}(ptr %context) {ATTRIBUTES} {{
+entry:
+{}  br label %z.loop
+z.loop:
+  %z = phi i32 [ 0, %entry ], [ %next.z, %z.end ]
+  br label %y.loop
+y.loop:
+  %y = phi i32 [ 0, %z.loop ], [ %next.y, %y.end ]
+  %plane = mul i32 %z, %size.y
+  %row = add i32 %plane, %y
+  %before = mul i32 %row, %size.x
+  br label %x.loop
+x.loop:
+  %x = phi i32 [ 0, %y.loop ], [ %next.x, %x.loop ]
+  %index = add i32 %before, %x
+  %left = sub i32 %size.x, %x
+  call void @{LANES_SYMBOL}(ptr %context, i32 %x, i32 %y, i32 %z, i32 %index, i32 %left)
+  %next.x = add i32 %x, 32
+  %more.x = icmp ult i32 %next.x, %size.x
+  br i1 %more.x, label %x.loop, label %y.end
+y.end:
+  %next.y = add i32 %y, 1
+  %more.y = icmp ult i32 %next.y, %size.y
+  br i1 %more.y, label %y.loop, label %z.end
+z.end:
+  %next.z = add i32 %z, 1
+  %more.z = icmp ult i32 %next.z, %size.z
+  br i1 %more.z, label %z.loop, label %done
+done:
+  ret void
+}}
+!0 = !{{}}
+",
+        size_loads()
+    )
+}
+
+/// The function that barriers split: runs the SIMD-group with this number.
+pub(super) fn numbered() -> String {
+    format!(
+        "declare void @{LANES_SYMBOL}(ptr, i32, i32, i32, i32, i32)
+declare void @{MARKER}() convergent nounwind
+define void @{STEP}(ptr %context, i32 %step) {ATTRIBUTES} {{
+entry:
+{}  %size.31 = add i32 %size.x, 31
+  %in.row = lshr i32 %size.31, 5
+  %part = urem i32 %step, %in.row
+  %row = udiv i32 %step, %in.row
+  %x = shl i32 %part, 5
+  %y = urem i32 %row, %size.y
+  %z = udiv i32 %row, %size.y
+  %before = mul i32 %row, %size.x
+  %index = add i32 %before, %x
+  %left = sub i32 %size.x, %x
+  call void @{LANES_SYMBOL}(ptr %context, i32 %x, i32 %y, i32 %z, i32 %index, i32 %left)
+  ret void
+}}
+!0 = !{{}}
+",
+        size_loads()
+    )
+}

@@ -1,0 +1,132 @@
+//! From AIR to the code of whole SIMD-groups: one line a pass, as in [`super`].
+
+use openmps_air::intrinsics::TENSOR_PREFIX;
+use openmps_engine::{EngineError, EngineOptions, KernelSignature};
+use openmps_llvm::{Module, PassOptions, TargetMachine};
+
+use super::entry::Form;
+use super::observe::Observer;
+use super::{check_calls, facts, inline_everything, internal, isolate, link_text, prepare, stack, step, threadgroup};
+use crate::abi::{KERNEL_SYMBOL, SIMD_WIDTH};
+use crate::lower::{self, Lanes};
+use crate::split::{self, STEP, Steps};
+use crate::vectorize::{self, Refusal};
+
+/// Before vectorisation: small loops are unrolled, private arrays become values, vectors scalars, and the flow a nest of loops with
+/// one latch each. The text of cleanup is short on purpose: `default<O2>` takes four to seven times longer for the same code.
+const BEFORE: &str = "function(sroa,early-cse<memssa>,instcombine<no-verify-fixpoint>,simplifycfg,\
+    loop-mssa(loop-rotate,licm),instcombine<no-verify-fixpoint>,loop(indvars,loop-deletion,loop-unroll-full),sroa,\
+    instcombine<no-verify-fixpoint>,gvn,dse,simplifycfg,lower-switch,scalarizer<load-store>,\
+    instcombine<no-verify-fixpoint>,simplifycfg,lower-switch,mergereturn,fix-irreducible,break-crit-edges,\
+    loop-simplify,lcssa)";
+/// Between vectorisation and the split at barriers: what is no slot any more need not be kept across them.
+const BEFORE_SPLIT: &str =
+    "always-inline,globaldce,function(sroa,early-cse<memssa>,instcombine<no-verify-fixpoint>,simplifycfg)";
+/// After it: slots become registers; `vector-combine` cancels shuffles of loads and stores.
+const AFTER: &str = "always-inline,globaldce,function(sroa,early-cse<memssa>,instcombine<no-verify-fixpoint>,\
+    simplifycfg,loop-mssa(licm),vector-combine),globaldce";
+
+/// Why there is no vector code.
+pub(super) enum Failure {
+    /// The kernel runs on the scalar engine.
+    Refused(Refusal),
+    Error(EngineError),
+}
+
+impl From<EngineError> for Failure {
+    fn from(error: EngineError) -> Self {
+        Self::Error(error)
+    }
+}
+
+impl From<Refusal> for Failure {
+    fn from(refusal: Refusal) -> Self {
+        Self::Refused(refusal)
+    }
+}
+
+/// Makes the module the vector code of the kernel.
+///
+/// # Errors
+/// See [`Failure`]; the module is of no use then.
+pub(super) fn build(
+    module: &mut Module<'_>,
+    machine: &TargetMachine,
+    signature: &KernelSignature,
+    options: &EngineOptions,
+) -> Result<(), Failure> {
+    let mut observer = Observer::new(options, &signature.name);
+    let kernel = prepare(module, machine, signature, &mut observer)?;
+    let has_lane_operations = lower_intrinsics(module, machine, signature)?;
+    observer.after("lower", module)?;
+    let source = {
+        let function = module.function(&kernel).expect("isolate returned its name");
+        step::source(function, signature)?
+    };
+    link_text(module, machine, &source.text)?;
+    inline_everything(module, machine, KERNEL_SYMBOL)?;
+    observer.after("inline", module)?;
+    let threadgroup_bytes = threadgroup::run(module, Form::Loop, signature)?;
+    observer.after("threadgroup", module)?;
+    stack::run(module, machine, signature)?;
+    let flat = source.flat && !has_lane_operations && threadgroup_bytes == 0;
+    let mut facts = facts::before_optimizing(module, Form::Loop, flat, threadgroup_bytes)?;
+    facts.whole_simdgroups = u32::from(has_lane_operations || source.asks_for_lanes);
+    facts.vectorized = 1;
+    observer.after("stack", module)?;
+    if vectorize::is_too_large(module) {
+        return Err(Refusal::TooLarge.into());
+    }
+    run_passes(module, machine, BEFORE)?;
+    observer.after("before-vectorize", module)?;
+    let has_barriers = vectorize::run(module, facts.whole_simdgroups != 0)?;
+    observer.after("vectorize", module)?;
+    if has_barriers {
+        facts.frame_bytes = split_at_barriers(module, machine)?;
+        facts.step_threads = u32::try_from(SIMD_WIDTH).expect("32");
+        observer.after("barriers", module)?;
+    } else {
+        link_text(module, machine, &step::driver())?;
+        isolate::hide_all_but(module, KERNEL_SYMBOL);
+    }
+    run_passes(module, machine, AFTER)?;
+    observer.after("optimize", module)?;
+    check_calls(module, signature)?;
+    facts::store(module, machine, facts, signature)?;
+    Ok(())
+}
+
+/// Makes the function of a SIMD-group the exported one, with loops between barriers; returns the bytes of a SIMD-group's frame.
+fn split_at_barriers(module: &mut Module<'_>, machine: &TargetMachine) -> Result<u32, EngineError> {
+    link_text(module, machine, &step::numbered())?;
+    isolate::hide_all_but(module, STEP);
+    run_passes(module, machine, BEFORE_SPLIT)?;
+    let split = split::run(module).map_err(internal)?;
+    link_text(module, machine, &split::driver_text(&split, Steps::RowSegments))?;
+    isolate::hide_all_but(module, KERNEL_SYMBOL);
+    Ok(u32::try_from(split.frame_bytes).unwrap_or(u32::MAX))
+}
+
+fn run_passes(module: &mut Module<'_>, machine: &TargetMachine, passes: &str) -> Result<(), EngineError> {
+    module.run_passes(passes, Some(machine), PassOptions::default()).map_err(internal)
+}
+
+/// Links bodies of all called functions of AIR; whether lanes work together or ask for their number.
+fn lower_intrinsics(
+    module: &mut Module<'_>,
+    machine: &TargetMachine,
+    signature: &KernelSignature,
+) -> Result<bool, Failure> {
+    let definitions = {
+        let called = super::called_intrinsics(module);
+        if called.iter().any(|function| function.name().starts_with(TENSOR_PREFIX)) {
+            return Err(Refusal::NeedsFibers.into());
+        }
+        lower::definitions(&signature.name, &called, Lanes::Lockstep)?
+    };
+    if definitions.has_fiber_operations {
+        return Err(Refusal::NeedsFibers.into());
+    }
+    link_text(module, machine, &definitions.text)?;
+    Ok(definitions.has_lane_operations)
+}

@@ -1,0 +1,266 @@
+//! Writes the vector form of a function: one call runs a SIMD-group.
+//!
+//! Every block exists twice. The full copy runs while all 32 lanes are together: no masks, and branches as in the source. Where
+//! lanes part, it goes to the masked copy, which runs all blocks in order, each for the lanes in its mask: the mask of a block is
+//! collected on the edges into it, and emptied when the block runs. A block without lanes is skipped where it could do harm or
+//! costs more than the test. Behind a loop's latch, masked code goes back while a lane wants to. Where ways meet, masked code
+//! looks whether all lanes are there, and then returns to the full copy: each lane is in exactly one mask, so nothing else is
+//! pending.
+//!
+//! Values that cross blocks live in allocas, which `sroa` turns into registers afterwards.
+
+mod atomic;
+mod call;
+mod convert;
+mod division;
+mod flow;
+mod group;
+mod instruction;
+mod lanes;
+mod matrix;
+mod memory;
+mod value;
+
+use std::collections::HashMap;
+
+use openmps_llvm::constant::const_vector;
+use openmps_llvm::opcode::PlainOp;
+use openmps_llvm::{Block, Builder, Context, Function, Instruction, Module, Type, Value};
+
+use super::analysis::Analysis;
+use super::graph::Graph;
+use super::group::Groups;
+use super::refusal::Refusal;
+use crate::abi::PRIVATE_BYTES_MAX;
+
+/// Lanes of a SIMD-group.
+pub(super) const WIDTH: u32 = 32;
+
+/// Where a value that crosses blocks is kept.
+#[derive(Clone, Copy)]
+struct Slot<'m> {
+    address: Value<'m>,
+    ty: Type<'m>,
+}
+
+/// What the CPU can do by itself.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Features {
+    /// Rounding of vectors of float to bfloat.
+    pub(super) bf16: bool,
+}
+
+pub(super) struct Emitter<'a, 'm> {
+    module: &'m Module<'m>,
+    builder: Builder<'m>,
+    graph: &'a Graph<'m>,
+    analysis: &'a Analysis<'m>,
+    groups: &'a Groups<'m>,
+    function: Function<'m>,
+    features: Features,
+    entry: Block<'m>,
+    exit: Block<'m>,
+    /// Blocks of both copies, and the end of each masked one, where it decides what comes next.
+    full: Vec<Block<'m>>,
+    masked: Vec<Block<'m>>,
+    ends: Vec<Block<'m>>,
+    /// Where each masked block takes its mask.
+    resumes: Vec<Block<'m>>,
+    /// The block that is written.
+    current: usize,
+    /// The mask that each block will start with.
+    masks: Vec<Value<'m>>,
+    /// Parameters and private variables: the same everywhere.
+    fixed: HashMap<Value<'m>, Value<'m>>,
+    slots: HashMap<Value<'m>, Slot<'m>>,
+    /// What the current block has in registers.
+    scalars: HashMap<Value<'m>, Value<'m>>,
+    vectors: HashMap<Value<'m>, Value<'m>>,
+    /// The lanes that run the current block; none when all do.
+    mask: Option<Value<'m>>,
+}
+
+/// Writes the body of `function`, whose parameters are those of `source` and the number of active lanes.
+///
+/// # Errors
+/// What has no vector form.
+pub(super) fn run<'m>(
+    module: &'m Module<'m>,
+    source: Function<'m>,
+    function: Function<'m>,
+    graph: &Graph<'m>,
+    analysis: &Analysis<'m>,
+    features: Features,
+) -> Result<(), Refusal> {
+    let append = |name: &str, number: usize| function.append_block(&format!("{name}{number}"));
+    let entry = function.append_block("entry");
+    let count = graph.blocks.len();
+    let groups = Groups::find(module, graph, analysis);
+    let mut emitter = Emitter {
+        module,
+        builder: module.builder(),
+        graph,
+        analysis,
+        groups: &groups,
+        function,
+        features,
+        entry,
+        full: (0..count).map(|number| append("full", number)).collect(),
+        masked: (0..count).map(|number| append("masked", number)).collect(),
+        resumes: (0..count).map(|number| append("resume", number)).collect(),
+        current: 0,
+        ends: (0..count).map(|number| append("end", number)).collect(),
+        exit: function.append_block("exit"),
+        masks: Vec::new(),
+        fixed: HashMap::new(),
+        slots: HashMap::new(),
+        scalars: HashMap::new(),
+        vectors: HashMap::new(),
+        mask: None,
+    };
+    emitter.prologue(source)?;
+    for block in 0..count {
+        emitter.current = block;
+        emitter.full_block(block)?;
+        emitter.masked_block(block)?;
+    }
+    emitter.builder.position_at_end(emitter.exit);
+    emitter.builder.ret_void();
+    Ok(())
+}
+
+/// Types and constants.
+impl<'m> Emitter<'_, 'm> {
+    fn context(&self) -> &'m Context {
+        self.module.context()
+    }
+
+    /// A number in each lane.
+    fn constant_lanes(&self, ty: Type<'m>, number: impl Fn(i64) -> i64) -> Value<'m> {
+        let lanes: Vec<Value<'m>> =
+            (0..i64::from(WIDTH)).map(|lane| ty.const_int(number(lane).cast_unsigned())).collect();
+        const_vector(&lanes)
+    }
+
+    fn mask_ty(&self) -> Type<'m> {
+        self.context().vector(self.context().i1(), WIDTH)
+    }
+
+    /// Masks as the bits of a number.
+    fn bits_ty(&self) -> Type<'m> {
+        self.context().int(WIDTH)
+    }
+
+    fn bits(&self, mask: Value<'m>) -> Value<'m> {
+        self.builder.bitcast(mask, self.bits_ty())
+    }
+
+    /// The lanes that run the current block, also where all do.
+    fn active(&self) -> Value<'m> {
+        self.mask.unwrap_or_else(|| self.mask_ty().all_ones())
+    }
+
+    /// The vector type of a value that differs between lanes; a structure of vectors for a structure.
+    fn wide(&self, ty: Type<'m>) -> Result<Type<'m>, Refusal> {
+        use openmps_llvm::TypeKind as Kind;
+        match ty.kind() {
+            Kind::Half | Kind::BFloat | Kind::Float | Kind::Double | Kind::Integer(_) | Kind::Pointer(_) => {
+                Ok(self.context().vector(ty, WIDTH))
+            }
+            Kind::Struct => {
+                let fields = ty.fields().into_iter().map(|field| self.wide(field)).collect::<Result<Vec<_>, _>>()?;
+                Ok(self.context().structure(&fields, false))
+            }
+            Kind::Vector(..)
+            | Kind::Array(..)
+            | Kind::Void
+            | Kind::Function
+            | Kind::Label
+            | Kind::Metadata
+            | Kind::Other => Err(Refusal::CompositeValue),
+        }
+    }
+
+    /// A new block of the function.
+    fn block(&self, name: &str) -> Block<'m> {
+        self.function.append_block(name)
+    }
+}
+
+/// What comes before the blocks.
+impl<'m> Emitter<'_, 'm> {
+    /// Makes slots and private variables, and goes to the copy that the number of active lanes asks for.
+    fn prologue(&mut self, source: Function<'m>) -> Result<(), Refusal> {
+        let parameters = self.function.parameters();
+        self.fixed.extend(source.parameters().into_iter().zip(parameters.iter().copied()));
+        let count = *parameters.last().expect("the last parameter counts lanes");
+        self.builder.position_at_end(self.entry);
+        self.private_variables(source)?;
+        let mask_ty = self.mask_ty();
+        for _ in 0..self.graph.blocks.len() {
+            let slot = self.builder.alloca(mask_ty).as_value();
+            self.builder.store(mask_ty.zero(), slot);
+            self.masks.push(slot);
+        }
+        let instructions: Vec<Instruction<'m>> =
+            self.graph.blocks.iter().flat_map(|block| block.instructions()).collect();
+        for instruction in instructions {
+            if self.needs_slot(instruction) {
+                let is_varying = self.analysis.shape(instruction.as_value()).is_varying();
+                let ty = if is_varying { self.wide(instruction.ty())? } else { instruction.ty() };
+                let address = self.builder.alloca(ty).as_value();
+                self.slots.insert(instruction.as_value(), Slot { address, ty });
+            }
+        }
+        let (full, part) = (self.full[0], self.block("part"));
+        let all =
+            self.builder.icmp(openmps_llvm::IntPredicate::Uge, count, self.context().i32().const_int(u64::from(WIDTH)));
+        self.builder.cond_br(all, full, part);
+        self.builder.position_at_end(part);
+        let lanes = self.constant_lanes(self.context().i32(), |lane| lane);
+        let count = self.splat(count);
+        let mask = self.builder.icmp(openmps_llvm::IntPredicate::Ult, lanes, count);
+        self.builder.store(mask, self.masks[0]);
+        self.builder.br(self.masked[0]);
+        Ok(())
+    }
+
+    fn private_variables(&mut self, source: Function<'m>) -> Result<(), Refusal> {
+        let mut bytes = 0_u64;
+        let allocas = source.instructions().into_iter().filter(|it| it.opcode().is(PlainOp::Alloca));
+        for alloca in allocas {
+            let ty = alloca.allocated_type().expect("an alloca allocates a type");
+            let count = alloca.operand(0).as_const_int().ok_or(Refusal::Instruction)?;
+            // The same bytes in both layouts.
+            let size = self.module.size_bytes(ty).saturating_mul(count);
+            bytes = bytes.saturating_add(size.saturating_mul(u64::from(WIDTH)));
+            if bytes > PRIVATE_BYTES_MAX {
+                return Err(Refusal::PrivateMemory);
+            }
+            let array = self.context().array(self.context().i8(), size * u64::from(WIDTH));
+            let variable = self.builder.alloca(array);
+            variable.set_alignment(alloca.alignment().unwrap_or(1).max(64));
+            self.fixed.insert(alloca.as_value(), variable.as_value());
+        }
+        Ok(())
+    }
+
+    /// Whether another block than its own may ask for the value.
+    fn needs_slot(&self, instruction: Instruction<'m>) -> bool {
+        let value = instruction.as_value();
+        if instruction.ty().is_void() || self.fixed.contains_key(&value) {
+            return false;
+        }
+        if instruction.opcode().is(PlainOp::Phi) {
+            return true;
+        }
+        let block = instruction.block();
+        value.users().into_iter().filter_map(Value::as_instruction).any(|user| {
+            if user.opcode().is(PlainOp::Phi) {
+                return user.incoming().iter().any(|&(incoming, from)| incoming == value && Some(from) != block);
+            }
+            // What is checked is computed again from its operands, wherever it is used.
+            user.block() != block || self.analysis.shape(user.as_value()).is_checked()
+        })
+    }
+}

@@ -1,0 +1,201 @@
+//! Reading and writing the values of the source function: the scalar of lane 0, or the vector of all lanes.
+
+use openmps_llvm::constant::const_vector;
+use openmps_llvm::{CastOp, IntPredicate, Opcode, PlainOp, Type, Value};
+
+use super::super::refusal::Refusal;
+use super::super::shape::{Affine, Shape};
+use super::super::transfer::extends_as_signed;
+use super::{Emitter, WIDTH};
+
+/// What the current block has in registers, to be put back behind a side way.
+pub(super) struct Registers<'m> {
+    scalars: std::collections::HashMap<Value<'m>, Value<'m>>,
+    vectors: std::collections::HashMap<Value<'m>, Value<'m>>,
+}
+
+impl<'m> Emitter<'_, 'm> {
+    /// `value` in each lane.
+    pub(super) fn splat(&self, value: Value<'m>) -> Value<'m> {
+        if value.is_constant() {
+            return const_vector(&[value; WIDTH as usize]);
+        }
+        self.builder.splat(value, WIDTH)
+    }
+
+    /// An integer in each lane.
+    pub(super) fn splat_int(&self, ty: Type<'m>, number: u64) -> Value<'m> {
+        self.splat(ty.const_int(number))
+    }
+
+    /// The value of a uniform or affine value on lane 0.
+    pub(super) fn scalar(&mut self, value: Value<'m>) -> Value<'m> {
+        if let Some(&fixed) = self.fixed.get(&value) {
+            return fixed;
+        }
+        if value.as_instruction().is_none() {
+            return value;
+        }
+        if let Some(&known) = self.scalars.get(&value) {
+            return known;
+        }
+        let slot = self.slots[&value];
+        let loaded = self.builder.load(slot.ty, slot.address).as_value();
+        self.scalars.insert(value, loaded);
+        loaded
+    }
+
+    /// The values of all lanes.
+    pub(super) fn vector(&mut self, value: Value<'m>) -> Result<Value<'m>, Refusal> {
+        if let Some(&known) = self.vectors.get(&value) {
+            return Ok(known);
+        }
+        let found = match self.analysis.shape(value) {
+            Shape::Uniform => {
+                self.wide(value.ty())?;
+                let scalar = self.scalar(value);
+                self.splat(scalar)
+            }
+            Shape::Affine(affine) if affine.checked => self.recompute(value)?,
+            Shape::Affine(affine) => {
+                let scalar = self.scalar(value);
+                self.count_lanes(scalar, affine.stride)
+            }
+            Shape::Varying => {
+                let slot = self.slots[&value];
+                self.builder.load(slot.ty, slot.address).as_value()
+            }
+        };
+        self.vectors.insert(value, found);
+        Ok(found)
+    }
+
+    /// `scalar` plus the lane times `stride`.
+    pub(super) fn count_lanes(&self, scalar: Value<'m>, stride: i64) -> Value<'m> {
+        if scalar.ty().address_space().is_some() {
+            let offsets = self.constant_lanes(self.context().i64(), |lane| lane.wrapping_mul(stride));
+            return self.builder.gep(self.context().i8(), scalar, &[offsets]);
+        }
+        let steps = self.constant_lanes(scalar.ty(), |lane| lane.wrapping_mul(stride));
+        self.builder.add(self.splat(scalar), steps)
+    }
+
+    /// The lanes of a value whose step is not sure, from its operands.
+    fn recompute(&mut self, value: Value<'m>) -> Result<Value<'m>, Refusal> {
+        let instruction = value.as_instruction().expect("only an instruction is checked");
+        match instruction.opcode() {
+            Opcode::Binary(op) => {
+                let (left, right) = (self.vector(instruction.operand(0))?, self.vector(instruction.operand(1))?);
+                Ok(self.builder.binary(op, left, right))
+            }
+            Opcode::Cast(op) => {
+                let operand = self.vector(instruction.operand(0))?;
+                let ty = self.wide(instruction.ty())?;
+                Ok(self.builder.cast(op, operand, ty))
+            }
+            Opcode::Plain(PlainOp::GetElementPtr) => self.vector_address(instruction),
+            Opcode::Plain(_) => Err(Refusal::Instruction),
+        }
+    }
+
+    /// Whether the step of a checked value holds, as one bit for all lanes.
+    pub(super) fn step_holds(&mut self, value: Value<'m>) -> Value<'m> {
+        self.step_holds_with_room(value, [0, 0])
+    }
+
+    /// As [`step_holds`](Self::step_holds), also for values that are that much smaller or larger.
+    pub(super) fn step_holds_with_room(&mut self, value: Value<'m>, room: [u64; 2]) -> Value<'m> {
+        let truth = self.context().i1().all_ones();
+        let Some(instruction) = value.as_instruction().filter(|_| self.analysis.shape(value).is_checked()) else {
+            return truth;
+        };
+        let mut holds = truth;
+        for operand in instruction.operands() {
+            let operand_holds = self.step_holds_with_room(operand, room);
+            holds = self.builder.and(holds, operand_holds);
+        }
+        let operand = instruction.operand(0);
+        let Shape::Affine(affine) = self.analysis.shape(operand) else { return holds };
+        let own = match instruction.opcode() {
+            Opcode::Cast(CastOp::ZExt) if affine.unsigned_max.is_none() => {
+                self.is_in_range(operand, affine, false, room)
+            }
+            Opcode::Cast(CastOp::SExt) if !affine.signed => self.is_in_range(operand, affine, true, room),
+            Opcode::Binary(_) | Opcode::Cast(_) | Opcode::Plain(_) => return holds,
+        };
+        self.builder.and(holds, own)
+    }
+
+    /// Whether counting from lane 0 to lane 31 does not wrap, with room below and above.
+    fn is_in_range(&mut self, operand: Value<'m>, affine: Affine, signed: bool, room: [u64; 2]) -> Value<'m> {
+        let scalar = self.scalar(operand);
+        let ty = scalar.ty();
+        let bits = ty.int_bits().expect("extensions are of integers");
+        let span = affine.stride.unsigned_abs().saturating_mul(u64::from(WIDTH - 1));
+        let [mut below, mut above] = room;
+        let towards = if affine.stride > 0 { &mut above } else { &mut below };
+        *towards = towards.saturating_add(span);
+        let max = u64::MAX >> (64 - bits);
+        if below > max / 4 || above > max / 4 {
+            return self.context().i1().zero();
+        }
+        let (least, most) = if signed { (max / 2 + 1, max / 2) } else { (0, max) };
+        let (at_least, at_most) =
+            if signed { (IntPredicate::Sge, IntPredicate::Sle) } else { (IntPredicate::Uge, IntPredicate::Ule) };
+        let lowest = ty.const_int(least.wrapping_add(below) & max);
+        let highest = ty.const_int(most.wrapping_sub(above) & max);
+        let is_above = self.builder.icmp(at_least, scalar, lowest);
+        let is_below = self.builder.icmp(at_most, scalar, highest);
+        self.builder.and(is_above, is_below)
+    }
+
+    /// The scalar of lane 0 of an extension that counts lanes.
+    pub(super) fn extend(&mut self, instruction: openmps_llvm::Instruction<'m>, op: CastOp) -> Value<'m> {
+        let operand = instruction.operand(0);
+        let as_signed = op == CastOp::ZExt && extends_as_signed(instruction, self.analysis.shape(operand));
+        let scalar = self.scalar(operand);
+        self.builder.cast(if as_signed { CastOp::SExt } else { op }, scalar, instruction.ty())
+    }
+
+    /// The result of a uniform or affine value.
+    pub(super) fn set_scalar(&mut self, value: Value<'m>, result: Value<'m>) {
+        self.scalars.insert(value, result);
+        self.keep(value, result);
+    }
+
+    /// The result of a varying value.
+    pub(super) fn set_vector(&mut self, value: Value<'m>, result: Value<'m>) {
+        self.vectors.insert(value, result);
+        self.keep(value, result);
+    }
+
+    fn keep(&self, value: Value<'m>, result: Value<'m>) {
+        if let Some(slot) = self.slots.get(&value) {
+            self.builder.store(result, slot.address);
+        }
+    }
+
+    /// A result that all lanes share, for a value of whatever shape.
+    pub(super) fn set_shared(&mut self, value: Value<'m>, result: Value<'m>) {
+        if self.analysis.shape(value).is_varying() {
+            let lanes = self.splat(result);
+            self.set_vector(value, lanes);
+        } else {
+            self.set_scalar(value, result);
+        }
+    }
+
+    pub(super) fn forget_registers(&mut self) {
+        self.scalars.clear();
+        self.vectors.clear();
+    }
+
+    pub(super) fn save_registers(&self) -> Registers<'m> {
+        Registers { scalars: self.scalars.clone(), vectors: self.vectors.clone() }
+    }
+
+    pub(super) fn restore_registers(&mut self, registers: Registers<'m>) {
+        self.scalars = registers.scalars;
+        self.vectors = registers.vectors;
+    }
+}

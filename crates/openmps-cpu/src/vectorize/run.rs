@@ -1,0 +1,73 @@
+//! The pass: a function of one thread in, a function of a SIMD-group out.
+
+use openmps_llvm::target::host_features;
+use openmps_llvm::{AttributePlace, Function, Module, Type};
+
+use super::analysis::Analysis;
+use super::emit::{self, Features};
+use super::graph::Graph;
+use super::refusal::Refusal;
+use super::shape::Shape;
+use crate::abi::{KERNEL_SYMBOL, THREADS_PER_GROUP_MAX};
+use crate::split::MARKER;
+
+/// The function of a SIMD-group: `(context, x, y, z, index, lanes)`, of which the position is lane 0's.
+pub(crate) const LANES_SYMBOL: &str = "openmps_lanes";
+
+/// Most instructions of a kernel that is vectorised. Vectors of 32 are several registers each, and every block is there twice.
+const INSTRUCTIONS_MAX: usize = 3000;
+/// Most threads of a row where the grid is cut anywhere.
+const ROW_THREADS_MAX: u32 = 4096;
+
+/// Whether compiling would take too long.
+pub(crate) fn is_too_large(module: &Module<'_>) -> bool {
+    module.function(KERNEL_SYMBOL).is_some_and(|function| function.instructions().len() > INSTRUCTIONS_MAX)
+}
+
+/// Replaces the function of one thread by [`LANES_SYMBOL`]. `whole_simdgroups` says that rows are whole SIMD-groups or single.
+/// Returns whether there are barriers.
+///
+/// # Errors
+/// What has no vector form; the module is of no use then.
+pub(crate) fn run(module: &mut Module<'_>, whole_simdgroups: bool) -> Result<bool, Refusal> {
+    let has_barriers = vectorize(module, whole_simdgroups)?;
+    module.delete_function(KERNEL_SYMBOL);
+    Ok(has_barriers)
+}
+
+fn vectorize(module: &Module<'_>, whole_simdgroups: bool) -> Result<bool, Refusal> {
+    let source = module.function(KERNEL_SYMBOL).expect("the source was linked");
+    let calls = source.calls();
+    let called = |call: &openmps_llvm::Instruction<'_>| call.called_function().map(|function| function.name());
+    let has_barriers = calls.iter().any(|call| called(call).as_deref() == Some(MARKER));
+    let graph = Graph::new(source)?;
+    // A row of a grid that is cut anywhere may be longer than a threadgroup's.
+    let most = u64::from(THREADS_PER_GROUP_MAX.max(ROW_THREADS_MAX) - 1);
+    let seeds = [
+        Shape::Uniform,
+        Shape::position(most, true),
+        Shape::Uniform,
+        Shape::Uniform,
+        Shape::position(most, whole_simdgroups),
+    ];
+    let analysis = Analysis::new(module, source, &graph, &seeds)?;
+    let mut parameters: Vec<Type<'_>> = source.parameters().iter().map(|parameter| parameter.ty()).collect();
+    parameters.push(module.context().i32());
+    let ty = module.context().function(module.context().void(), &parameters);
+    let function = module.add_function(LANES_SYMBOL, ty);
+    function.add_attribute(AttributePlace::Function, "nounwind", 0);
+    function.add_attribute(AttributePlace::Function, "alwaysinline", 0);
+    copy_attributes(source, function);
+    let features = Features { bf16: host_features().contains("+avx512bf16") };
+    emit::run(module, source, function, &graph, &analysis, features)?;
+    Ok(has_barriers)
+}
+
+/// How floats behave.
+fn copy_attributes(from: Function<'_>, to: Function<'_>) {
+    for name in ["denormal-fp-math", "denormal-fp-math-f32"] {
+        if let Some(value) = from.string_attribute(AttributePlace::Function, name) {
+            to.add_string_attribute(AttributePlace::Function, name, &value);
+        }
+    }
+}

@@ -1,0 +1,354 @@
+//! What the analyses find in small functions, and that the vector form is valid and runs SIMD-groups as it should.
+#![expect(clippy::unwrap_used, reason = "the texts are the tests' own")]
+
+use std::fmt::Write as _;
+
+use expect_test::{Expect, expect};
+use openmps_llvm::{Context, Function, Instruction, Module};
+
+use super::analysis::Analysis;
+use super::graph::Graph;
+use super::group::Groups;
+use super::refusal::Refusal;
+use super::shape::Shape;
+use crate::abi::KERNEL_SYMBOL;
+
+/// A kernel's function of one thread: `%x` is the position, `%index` the linear index, both aligned.
+fn source(body: &str) -> String {
+    format!("define void @{KERNEL_SYMBOL}(ptr %p, i32 %x, i32 %y, i32 %z, i32 %index) {{\n{body}\n}}\n{DECLARATIONS}")
+}
+
+const DECLARATIONS: &str = "declare float @openmps_lane.1.0.32(float) convergent
+declare i32 @openmps_lane_index() memory(none)
+declare float @unknown(float)
+";
+
+fn with_function<R>(text: &str, run: impl FnOnce(&Module<'_>, Function<'_>) -> R) -> R {
+    let context = Context::new();
+    let module = context.parse_ir(text).unwrap_or_else(|error| panic!("{error} in\n{text}"));
+    module.verify().unwrap();
+    let function = module.function(KERNEL_SYMBOL).unwrap();
+    run(&module, function)
+}
+
+const SEEDS: [Shape; 5] = [Shape::Uniform, Shape::Varying, Shape::Uniform, Shape::Uniform, Shape::Varying];
+
+fn seeds() -> Vec<Shape> {
+    let position = Shape::position(1023, true);
+    SEEDS.iter().map(|&seed| if seed == Shape::Varying { position } else { seed }).collect()
+}
+
+fn name_of(shape: Shape) -> String {
+    match shape {
+        Shape::Uniform => "uniform".to_owned(),
+        Shape::Varying => "varying".to_owned(),
+        Shape::Affine(affine) => {
+            let mut text = format!("{:+}", affine.stride);
+            for (is_set, word) in [
+                (affine.unsigned_max.is_some(), " unsigned"),
+                (affine.signed, " signed"),
+                (affine.aligned, " aligned"),
+                (affine.checked, " checked"),
+            ] {
+                text.push_str(if is_set { word } else { "" });
+            }
+            text
+        }
+    }
+}
+
+/// The shape of every named value, blocks where lanes part, divergent loops.
+fn check(body: &str, expected: &Expect) {
+    let found = with_function(&source(body), |module, function| {
+        let graph = Graph::new(function).unwrap();
+        let analysis = Analysis::new(module, function, &graph, &seeds()).unwrap();
+        let mut text = String::new();
+        let named = |instruction: &Instruction<'_>| !instruction.as_value().name().is_empty();
+        for instruction in function.instructions().into_iter().filter(named) {
+            let value = instruction.as_value();
+            let _ = writeln!(text, "{}: {}", value.name(), name_of(analysis.shape(value)));
+        }
+        for (number, block) in graph.blocks.iter().enumerate().filter(|(number, _)| analysis.parts[*number]) {
+            let _ = number;
+            let _ = writeln!(text, "lanes part at {}", block.name());
+        }
+        for (number, found) in graph.loops.iter().enumerate().filter(|(number, _)| analysis.divergent[*number]) {
+            let _ = number;
+            let _ = writeln!(text, "lanes leave the loop of {} at different times", graph.blocks[found.header].name());
+        }
+        text
+    });
+    expected.assert_eq(&found);
+}
+
+#[test]
+fn positions_count_lanes_and_addresses_follow() {
+    check(
+        "  %twice = shl nuw nsw i32 %x, 1
+  %odd = or disjoint i32 %twice, 1
+  %far = add i32 %x, %y
+  %far.wide = zext i32 %far to i64
+  %wide = zext i32 %odd to i64
+  %at = getelementptr float, ptr %p, i64 %wide
+  %v = load float, ptr %at
+  %u = load float, ptr %p
+  %s = mul i32 %x, %y
+  ret void",
+        &expect![[r"
+            twice: +2 unsigned signed
+            odd: +2 unsigned signed
+            far: +1
+            far.wide: +1 unsigned signed checked
+            wide: +2 unsigned signed
+            at: +8
+            v: varying
+            u: uniform
+            s: varying
+        "]],
+    );
+}
+
+#[test]
+fn simdgroup_and_lane_come_from_an_aligned_index() {
+    check(
+        "  %group = lshr i32 %index, 5
+  %lane = and i32 %index, 31
+  %half = and i32 %index, 15
+  %own = call i32 @openmps_lane_index()
+  %other = add i32 %index, 7
+  %shifted = lshr i32 %other, 5
+  ret void",
+        &expect![[r"
+            group: uniform
+            lane: +1 unsigned signed aligned
+            half: varying
+            own: +1 unsigned signed aligned
+            other: +1 unsigned signed
+            shifted: varying
+        "]],
+    );
+}
+
+#[test]
+fn a_varying_branch_makes_phis_vary_where_ways_meet_and_nowhere_else() {
+    check(
+        "entry:
+  %c = icmp ult i32 %x, %y
+  br i1 %c, label %then, label %join
+then:
+  %u = add i32 %y, 1
+  br label %join
+join:
+  %m = phi i32 [ 0, %entry ], [ %u, %then ]
+  %d = icmp eq i32 %y, 3
+  br i1 %d, label %left, label %end
+left:
+  br label %end
+end:
+  %n = phi i32 [ 1, %join ], [ 2, %left ]
+  ret void",
+        &expect![[r"
+            c: varying
+            u: uniform
+            m: varying
+            d: uniform
+            n: uniform
+            lanes part at entry
+        "]],
+    );
+}
+
+#[test]
+fn a_uniform_loop_in_a_divergent_branch_stays_uniform() {
+    check(
+        "entry:
+  %c = icmp ult i32 %x, 7
+  br i1 %c, label %ahead, label %end
+ahead:
+  br label %loop
+loop:
+  %i = phi i32 [ 0, %ahead ], [ %next, %loop.end ]
+  %next = add i32 %i, 1
+  %more = icmp ult i32 %next, %y
+  br i1 %more, label %loop.end, label %out
+loop.end:
+  br label %loop
+out:
+  br label %end
+end:
+  ret void",
+        &expect![[r"
+            c: varying
+            i: uniform
+            next: uniform
+            more: uniform
+            lanes part at entry
+        "]],
+    );
+}
+
+#[test]
+fn what_leaves_a_divergent_loop_varies() {
+    check(
+        "entry:
+  br label %loop
+loop:
+  %i = phi i32 [ 0, %entry ], [ %next, %loop.end ]
+  %next = add i32 %i, 1
+  %more = icmp ult i32 %next, %x
+  br i1 %more, label %loop.end, label %out
+loop.end:
+  br label %loop
+out:
+  %last = phi i32 [ %next, %loop ]
+  ret void",
+        &expect![[r"
+            i: uniform
+            next: uniform
+            more: varying
+            last: varying
+            lanes part at loop
+            lanes leave the loop of loop at different times
+        "]],
+    );
+}
+
+#[test]
+fn two_ways_out_of_a_divergent_loop_meet_as_a_join() {
+    check(
+        "entry:
+  br label %loop
+loop:
+  %i = phi i32 [ 0, %entry ], [ %next, %loop.end ]
+  %next = add i32 %i, 1
+  %early = icmp ugt i32 %next, %x
+  br i1 %early, label %first, label %rest
+rest:
+  %late = icmp ugt i32 %next, %y
+  br i1 %late, label %second, label %loop.end
+loop.end:
+  br label %loop
+first:
+  br label %end
+second:
+  br label %end
+end:
+  %way = phi i32 [ 1, %first ], [ 2, %second ]
+  ret void",
+        &expect![[r"
+            i: uniform
+            next: uniform
+            early: varying
+            late: uniform
+            way: varying
+            lanes part at loop
+            lanes part at rest
+            lanes leave the loop of loop at different times
+        "]],
+    );
+}
+
+#[test]
+fn a_value_that_leaves_a_divergent_loop_by_itself_is_refused() {
+    let body = "entry:
+  br label %loop
+loop:
+  %i = phi i32 [ 0, %entry ], [ %next, %loop.end ]
+  %next = add i32 %i, 1
+  %more = icmp ult i32 %next, %x
+  br i1 %more, label %loop.end, label %out
+loop.end:
+  br label %loop
+out:
+  store i32 %next, ptr %p
+  ret void";
+    let refusal = with_function(&source(body), |module, function| {
+        let graph = Graph::new(function).unwrap();
+        Analysis::new(module, function, &graph, &seeds()).err()
+    });
+    assert_eq!(refusal, Some(Refusal::LoopValue));
+}
+
+#[test]
+fn accesses_side_by_side_are_a_group_unless_something_is_between() {
+    let count = |between: &str| {
+        let body = format!(
+            "  %twice = shl nuw nsw i32 %x, 1
+  %a = zext i32 %twice to i64
+  %pa = getelementptr float, ptr %p, i64 %a
+  %va = load float, ptr %pa
+{between}
+  %odd = or disjoint i32 %twice, 1
+  %b = zext i32 %odd to i64
+  %pb = getelementptr float, ptr %p, i64 %b
+  %vb = load float, ptr %pb
+  ret void"
+        );
+        with_function(&source(&body), |module, function| {
+            let graph = Graph::new(function).unwrap();
+            let analysis = Analysis::new(module, function, &graph, &seeds()).unwrap();
+            let groups = Groups::find(module, &graph, &analysis);
+            let loads = function.instructions().into_iter().filter(|it| groups.of(*it).is_some());
+            loads.count()
+        })
+    };
+    assert_eq!(count(""), 2);
+    assert_eq!(count("  %s = fadd float %va, 1.0"), 2);
+    assert_eq!(count("  store float 0.0, ptr %pa"), 0);
+    assert_eq!(count("  %e = call float @unknown(float %va)"), 0);
+}
+
+/// The vector form is valid.
+fn vectorized(body: &str) -> Result<String, Refusal> {
+    let context = Context::new();
+    let mut module = context.parse_ir(&source(body)).unwrap();
+    super::run(&mut module, true)?;
+    module.verify().unwrap_or_else(|error| panic!("{error} in\n{module}"));
+    Ok(module.to_string())
+}
+
+#[test]
+fn consecutive_loads_are_one_and_lanes_fold_in_registers() {
+    let text = vectorized(
+        "  %wide = zext i32 %x to i64
+  %at = getelementptr float, ptr %p, i64 %wide
+  %v = load float, ptr %at
+  %s = call float @openmps_lane.1.0.32(float %v)
+  store float %s, ptr %at
+  ret void",
+    )
+    .unwrap();
+    for part in
+        ["load <32 x float>", "@llvm.masked.load.v32f32", "@llvm.vector.reduce.fadd.v32f32", "store <32 x float>"]
+    {
+        assert!(text.contains(part), "{part} in\n{text}");
+    }
+    for part in ["gather", "scatter"] {
+        assert!(!text.contains(part), "{part} in\n{text}");
+    }
+}
+
+#[test]
+fn a_step_that_may_wrap_is_tested_at_run_time() {
+    let text = vectorized(
+        "  %far = add i32 %x, %y
+  %wide = zext i32 %far to i64
+  %at = getelementptr float, ptr %p, i64 %wide
+  %v = load float, ptr %at
+  store float %v, ptr %p
+  ret void",
+    )
+    .unwrap();
+    for part in ["load <32 x float>", "gather", "icmp ule i32"] {
+        assert!(text.contains(part), "{part} in\n{text}");
+    }
+}
+
+#[test]
+fn vectors_that_differ_between_lanes_are_refused() {
+    let body = "  %f = uitofp i32 %x to float
+  %v = insertelement <2 x float> zeroinitializer, float %f, i32 0
+  store <2 x float> %v, ptr %p
+  ret void";
+    assert_eq!(vectorized(body), Err(Refusal::CompositeValue));
+}
