@@ -52,11 +52,16 @@ pub(crate) struct Split {
     followers: Vec<Followers>,
 }
 
+/// What makes one value of those that are equal, among them phis of values that several copies of the code computed.
+const UNIFY: &str = "function(early-cse,instsimplify)";
+
 /// Splits [`STEP`] at its markers.
 ///
 /// # Errors
 /// An LLVM pass fails.
 pub(crate) fn run(module: &mut Module<'_>) -> Result<Split, Error> {
+    recompute::hoist_scalars(module.function(STEP).expect("the pipeline made it"), module);
+    module.run_passes(UNIFY, None, PassOptions::default())?;
     let split = rewrite(module);
     module.delete_function(RETIRED);
     // Slots become values again.
@@ -67,17 +72,17 @@ pub(crate) fn run(module: &mut Module<'_>) -> Result<Split, Error> {
 /// The name of the function whose body was taken.
 const RETIRED: &str = "openmps_step.retired";
 
+/// `hoist_scalars` left a block in front that goes to the first of the others.
 fn rewrite(module: &Module<'_>) -> Split {
     let function = with_state(module);
-    let first = function.entry().expect("a definition has a block");
-    let entry_loads = recompute::entry_loads(first);
+    let top = function.entry().expect("a definition has a block");
+    let first = top.successors()[0];
     let barriers = cut::at_markers(module, function);
-    let top = cut::insert_top(module, first);
     let graph = Graph::of(function);
     let followers = state::followers(&graph, &barriers, first);
     let variables = variable::crossing(module, top, &graph, &barriers);
     let mut live = liveness::across(function, &graph, &barriers, top);
-    recompute::hoist(top, &entry_loads, &mut live);
+    recompute::hoist(top, &mut live);
     let diverges = followers.iter().any(|followers| followers.count() > 1);
     let frame = Frame::of(module, diverges, &variables, &live);
     frame.move_variables(top, &variables);

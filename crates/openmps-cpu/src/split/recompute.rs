@@ -3,25 +3,36 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use openmps_llvm::{BinaryOp, Block, Instruction, Opcode, PlainOp, Value};
+use openmps_llvm::{BinaryOp, Block, Function, Instruction, Module, Opcode, PlainOp, Value};
 
-/// Most instructions that are moved for one value. Keeping a value costs a store and a load.
-const INSTRUCTIONS_MAX: usize = 12;
+use super::cut;
+use crate::abi::offset;
+
+/// Most instructions that are moved for one value. Keeping a value costs a store and a load for each barrier, and what depends on
+/// the threadgroup alone is computed once for all steps.
+const INSTRUCTIONS_MAX: usize = 16;
 /// Functions of LLVM that are as cheap as an instruction.
 const CHEAP_FUNCTIONS: [&str; 5] = ["llvm.umin.", "llvm.umax.", "llvm.smin.", "llvm.smax.", "llvm.abs."];
 
-/// Loads of the first block that give the same at any time, as the pipeline marks them.
-pub(super) fn entry_loads<'m>(first: Block<'m>) -> BTreeSet<Instruction<'m>> {
-    let is_invariant = |load: &Instruction<'_>| {
-        load.opcode().is(PlainOp::Load) && !load.is_volatile() && load.metadata("invariant.load").is_some()
-    };
-    first.instructions().into_iter().filter(is_invariant).collect()
+/// Makes a block in front of all others and moves scalars there that can be computed again, whether they are needed or not: equal
+/// ones in different places become one value. Vectors would cost where they are not needed.
+pub(super) fn hoist_scalars<'m>(function: Function<'m>, module: &'m Module<'_>) {
+    let first = function.entry().expect("a definition has a block");
+    let top = cut::insert_top(module, first);
+    let end = top.terminator().expect("it goes to the first block");
+    let mut trees = Trees { top, sizes: BTreeMap::new() };
+    for value in function.instructions() {
+        let is_scalar = value.ty().lanes() == 1 && !value.ty().is_void();
+        if is_scalar && trees.size(value).is_some_and(|size| (1..=INSTRUCTIONS_MAX).contains(&size)) {
+            move_tree(value, top, end);
+        }
+    }
 }
 
 /// Moves what can be computed again to `top`, and takes it out of `live`.
-pub(super) fn hoist<'m>(top: Block<'m>, entry_loads: &BTreeSet<Instruction<'m>>, live: &mut [Vec<Instruction<'m>>]) {
+pub(super) fn hoist<'m>(top: Block<'m>, live: &mut [Vec<Instruction<'m>>]) {
     let end = top.terminator().expect("it goes to the first block");
-    let mut trees = Trees { top, entry_loads, sizes: BTreeMap::new() };
+    let mut trees = Trees { top, sizes: BTreeMap::new() };
     let candidates: BTreeSet<Instruction<'m>> = live.iter().flatten().copied().collect();
     // In the order of the text, so that the same module gives the same code.
     let in_order = top.function().instructions().into_iter().filter(|value| candidates.contains(value));
@@ -46,14 +57,13 @@ fn move_tree<'m>(value: Instruction<'m>, top: Block<'m>, end: Instruction<'m>) {
     value.move_before(end);
 }
 
-struct Trees<'a, 'm> {
+struct Trees<'m> {
     top: Block<'m>,
-    entry_loads: &'a BTreeSet<Instruction<'m>>,
     /// Instructions to move for each value; `None` where it cannot be.
     sizes: BTreeMap<Instruction<'m>, Option<usize>>,
 }
 
-impl<'m> Trees<'_, 'm> {
+impl<'m> Trees<'m> {
     fn size(&mut self, value: Instruction<'m>) -> Option<usize> {
         if value.block() == Some(self.top) {
             return Some(0);
@@ -68,7 +78,7 @@ impl<'m> Trees<'_, 'm> {
     }
 
     fn size_of_new(&mut self, value: Instruction<'m>) -> Option<usize> {
-        if !self.is_cheap(value) {
+        if !is_cheap(value) {
             return None;
         }
         let mut size = 1;
@@ -83,44 +93,70 @@ impl<'m> Trees<'_, 'm> {
         }
         Some(size)
     }
+}
 
-    fn is_cheap(&self, value: Instruction<'m>) -> bool {
-        match value.opcode() {
-            Opcode::Binary(op) => match op {
-                BinaryOp::UDiv | BinaryOp::SDiv | BinaryOp::URem | BinaryOp::SRem | BinaryOp::FDiv | BinaryOp::FRem => {
-                    false
-                }
-                BinaryOp::Add
-                | BinaryOp::FAdd
-                | BinaryOp::Sub
-                | BinaryOp::FSub
-                | BinaryOp::Mul
-                | BinaryOp::FMul
-                | BinaryOp::Shl
-                | BinaryOp::LShr
-                | BinaryOp::AShr
-                | BinaryOp::And
-                | BinaryOp::Or
-                | BinaryOp::Xor => true,
-            },
-            Opcode::Cast(_) => true,
-            Opcode::Plain(PlainOp::Load) => self.entry_loads.contains(&value),
-            Opcode::Plain(PlainOp::Call) => value
-                .called_function()
-                .is_some_and(|callee| CHEAP_FUNCTIONS.iter().any(|cheap| callee.name().starts_with(cheap))),
-            Opcode::Plain(op) => matches!(
-                op,
-                PlainOp::FNeg
-                    | PlainOp::GetElementPtr
-                    | PlainOp::ICmp
-                    | PlainOp::FCmp
-                    | PlainOp::Select
-                    | PlainOp::ExtractElement
-                    | PlainOp::InsertElement
-                    | PlainOp::ShuffleVector
-                    | PlainOp::ExtractValue
-                    | PlainOp::InsertValue
-            ),
-        }
+fn is_cheap(value: Instruction<'_>) -> bool {
+    match value.opcode() {
+        Opcode::Binary(op) => match op {
+            BinaryOp::UDiv | BinaryOp::SDiv | BinaryOp::URem | BinaryOp::SRem | BinaryOp::FDiv | BinaryOp::FRem => {
+                false
+            }
+            BinaryOp::Add
+            | BinaryOp::FAdd
+            | BinaryOp::Sub
+            | BinaryOp::FSub
+            | BinaryOp::Mul
+            | BinaryOp::FMul
+            | BinaryOp::Shl
+            | BinaryOp::LShr
+            | BinaryOp::AShr
+            | BinaryOp::And
+            | BinaryOp::Or
+            | BinaryOp::Xor => true,
+        },
+        Opcode::Cast(_) => true,
+        Opcode::Plain(PlainOp::Load) => is_context_load(value),
+        Opcode::Plain(PlainOp::Call) => value
+            .called_function()
+            .is_some_and(|callee| CHEAP_FUNCTIONS.iter().any(|cheap| callee.name().starts_with(cheap))),
+        Opcode::Plain(op) => matches!(
+            op,
+            PlainOp::FNeg
+                | PlainOp::GetElementPtr
+                | PlainOp::ICmp
+                | PlainOp::FCmp
+                | PlainOp::Select
+                | PlainOp::ExtractElement
+                | PlainOp::InsertElement
+                | PlainOp::ShuffleVector
+                | PlainOp::ExtractValue
+                | PlainOp::InsertValue
+        ),
     }
+}
+
+/// Whether `load` reads the context or an argument's word, as the pipeline marks it: that memory is there in every state and
+/// does not change.
+fn is_context_load(load: Instruction<'_>) -> bool {
+    let is_marked = |load: Instruction<'_>| {
+        load.opcode().is(PlainOp::Load) && !load.is_volatile() && load.metadata("invariant.load").is_some()
+    };
+    let context = load.block().and_then(|block| block.function().parameter(0));
+    let root = root(load.operand(0));
+    let is_arguments = || {
+        const { assert!(offset::ARGUMENTS == 0, "the context starts with the address of the argument words") };
+        root.as_instruction().is_some_and(|arguments| is_marked(arguments) && Some(arguments.operand(0)) == context)
+    };
+    is_marked(load) && (Some(root) == context || is_arguments())
+}
+
+/// What an address is a constant number of bytes away from.
+fn root(mut address: Value<'_>) -> Value<'_> {
+    while let Some(step) = address.as_instruction().filter(|step| step.opcode().is(PlainOp::GetElementPtr)) {
+        if (1..step.operand_count()).any(|index| step.operand(index).as_const_int().is_none()) {
+            break;
+        }
+        address = step.operand(0);
+    }
+    address
 }

@@ -180,12 +180,12 @@ fn steps_that_return_before_a_barrier_have_a_word() {
             ; Function Attrs: alwaysinline nounwind
             define i32 @openmps_step(ptr %context, i32 %thread, i32 %x, i32 %y, i32 %z, ptr %frame, i32 %state) #1 {
             dispatch:
+              %leaves = icmp ugt i32 %thread, 7
               switch i32 %state, label %entry [
                 i32 1, label %resume.1
               ]
 
             entry:                                            ; preds = %dispatch
-              %leaves = icmp ugt i32 %thread, 7
               br i1 %leaves, label %end, label %wait
 
             wait:                                             ; preds = %entry
@@ -232,6 +232,7 @@ fn variables_that_outlive_a_barrier_move_to_the_frame() {
               %0 = getelementptr inbounds i8, ptr %frame, i64 16
               %stays = alloca [4 x i32], align 4
               %p = getelementptr [4 x i32], ptr %frame, i32 0, i32 %x
+              %q = getelementptr [4 x i32], ptr %stays, i32 0, i32 %x
               switch i32 %state, label %entry [
                 i32 1, label %resume.1
               ]
@@ -246,7 +247,6 @@ fn variables_that_outlive_a_barrier_move_to_the_frame() {
 
             behind.1:                                         ; preds = %resume.1
               %v = load i32, ptr %p, align 4
-              %q = getelementptr [4 x i32], ptr %stays, i32 0, i32 %x
               store i32 %v, ptr %q, align 4
               %w = load i32, ptr %stays, align 4
               store i32 %w, ptr %context, align 4
@@ -273,7 +273,6 @@ fn vectors_are_kept_whole() {
             ; Function Attrs: alwaysinline nounwind
             define i32 @openmps_step(ptr %context, i32 %simdgroup, ptr %frame, i32 %state) #1 {
             dispatch:
-              %mask = icmp ne <32 x i32> zeroinitializer, zeroinitializer
               switch i32 %state, label %entry [
                 i32 1, label %resume.1
               ]
@@ -294,7 +293,6 @@ fn vectors_are_kept_whole() {
 
             behind.1:                                         ; preds = %resume.1
               store <32 x float> %1, ptr %context, align 128
-              store <32 x i1> %mask, ptr %context, align 4
               store <32 x i1> %3, ptr %context, align 4
               ret i32 -1
             }"#]],
@@ -344,8 +342,7 @@ fn values_meet_in_phis_on_both_sides_of_barriers() {
               br i1 %c, label %left, label %right
 
             left:                                             ; preds = %entry
-              %b = load i32, ptr %context, align 4
-              store i32 %b, ptr %frame, align 4
+              store i32 %a, ptr %frame, align 4
               ret i32 2
 
             resume.1:                                         ; preds = %dispatch
@@ -356,38 +353,33 @@ fn values_meet_in_phis_on_both_sides_of_barriers() {
               br label %join
 
             right:                                            ; preds = %entry
-              %1 = getelementptr inbounds i8, ptr %frame, i64 4
-              store i32 %a, ptr %1, align 4
+              store i32 %a, ptr %frame, align 4
               ret i32 4
 
             resume.2:                                         ; preds = %dispatch
-              %2 = getelementptr inbounds i8, ptr %frame, i64 4
-              %3 = load i32, ptr %2, align 4
+              %1 = load i32, ptr %frame, align 4
               br label %behind.2
 
             behind.2:                                         ; preds = %resume.2
               br label %join
 
             join:                                             ; preds = %behind.2, %behind.1
-              %v = phi i32 [ %0, %behind.1 ], [ %3, %behind.2 ]
-              switch i32 %v, label %end [
+              %.0 = phi i32 [ %0, %behind.1 ], [ %1, %behind.2 ]
+              switch i32 %.0, label %end [
                 i32 1, label %one
                 i32 2, label %one
               ]
 
             one:                                              ; preds = %join, %join
-              %u = phi i32 [ %v, %join ], [ %v, %join ]
-              %4 = getelementptr inbounds i8, ptr %frame, i64 8
-              store i32 %u, ptr %4, align 4
+              store i32 %.0, ptr %frame, align 4
               ret i32 6
 
             resume.3:                                         ; preds = %dispatch
-              %5 = getelementptr inbounds i8, ptr %frame, i64 8
-              %6 = load i32, ptr %5, align 4
+              %2 = load i32, ptr %frame, align 4
               br label %behind.3
 
             behind.3:                                         ; preds = %resume.3
-              store i32 %6, ptr %context, align 4
+              store i32 %2, ptr %context, align 4
               br label %end
 
             end:                                              ; preds = %behind.3, %join

@@ -54,7 +54,7 @@ pub(super) fn is_lifetime(user: Instruction<'_>) -> bool {
     user.called_function().is_some_and(|callee| callee.name().starts_with("llvm.lifetime."))
 }
 
-/// The blocks that use the variable or an address computed from it; `None` when its address may be anywhere.
+/// The blocks that use the memory of the variable; `None` when its address may be anywhere.
 fn users(variable: Instruction<'_>) -> Option<Vec<Block<'_>>> {
     let mut blocks = Vec::new();
     let mut seen = BTreeSet::new();
@@ -67,7 +67,10 @@ fn users(variable: Instruction<'_>) -> Option<Vec<Block<'_>>> {
             if is_lifetime(user) {
                 continue;
             }
-            blocks.extend(user.block());
+            // Where an address is computed does not matter, as it is computed again; but it may be kept where paths meet.
+            if !matches!(user.opcode(), Opcode::Plain(PlainOp::GetElementPtr) | Opcode::Cast(_)) {
+                blocks.extend(user.block());
+            }
             match user.opcode() {
                 Opcode::Plain(PlainOp::Load | PlainOp::ICmp) => {}
                 Opcode::Plain(PlainOp::Store | PlainOp::AtomicRmw | PlainOp::AtomicCmpXchg) => {
