@@ -80,7 +80,9 @@ fn count_refused_forms(row: &Row, lanes: Lanes) -> usize {
         };
         assert_eq!(result, declaration.result.as_ref(), "{}", row.name);
         let declarations: String = body.declarations().iter().map(String::as_str).collect();
-        let text = format!("{RUNTIME}{}{declarations}{}", tensor::RUNTIME, declaration.definition(body, &lowered));
+        let definition = declaration.definition(body, &lowered);
+        let table = if definition.contains(angle::TABLE) { angle::table_text() } else { String::new() };
+        let text = format!("{RUNTIME}{}{declarations}{table}{definition}", tensor::RUNTIME);
         let module = context.parse_ir(&text).unwrap_or_else(|error| panic!("{error} in\n{text}"));
         module.verify().unwrap_or_else(|error| panic!("{error} in\n{text}"));
     }
