@@ -122,20 +122,15 @@ done:
     )
 }
 
-/// The function that barriers split: runs the SIMD-group with this number.
+/// The function that barriers split: runs the SIMD-group whose first thread is at this place.
 pub(super) fn numbered() -> String {
     format!(
         "declare void @{LANES_SYMBOL}(ptr, i32, i32, i32, i32, i32)
 declare void @{MARKER}() convergent nounwind
-define void @{STEP}(ptr %context, i32 %step) {ATTRIBUTES} {{
+define void @{STEP}(ptr %context, i32 %step, i32 %x, i32 %y, i32 %z) {ATTRIBUTES} {{
 entry:
-{}  %size.31 = add i32 %size.x, 31
-  %in.row = lshr i32 %size.31, 5
-  %part = urem i32 %step, %in.row
-  %row = udiv i32 %step, %in.row
-  %x = shl i32 %part, 5
-  %y = urem i32 %row, %size.y
-  %z = udiv i32 %row, %size.y
+{}  %plane = mul i32 %z, %size.y
+  %row = add i32 %plane, %y
   %before = mul i32 %row, %size.x
   %index = add i32 %before, %x
   %left = sub i32 %size.x, %x

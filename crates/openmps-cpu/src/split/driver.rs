@@ -16,15 +16,9 @@ use crate::abi::{KERNEL_SYMBOL, SIMD_WIDTH, offset};
 pub(crate) enum Steps {
     /// A thread; the function's parameters are context, linear index, position in the threadgroup (three words).
     Threads,
-    #[cfg_attr(not(test), expect(dead_code, reason = "steps of the vector engine"))]
-    /// A SIMD-group, of 32 threads in the order of the linear index; the function's parameters are context and its number.
-    SimdGroups,
-    /// Up to 32 threads of one row; the function's parameters are context and the segment's number, x first.
+    /// Up to 32 threads of one row; the function's parameters are context, the segment's number, and the position of its first
+    /// thread in the threadgroup (three words).
     RowSegments,
-    #[cfg_attr(not(test), expect(dead_code, reason = "steps of the vector engine"))]
-    /// As [`Self::RowSegments`], with the position of the segment's first thread in the threadgroup (three words) as further
-    /// parameters.
-    PlacedSegments,
 }
 
 /// Writes the exported function over the split function that is in the module.
@@ -49,11 +43,7 @@ macro_rules! line {
 
 impl Driver<'_> {
     fn write(&mut self) {
-        let positions = match self.steps {
-            Steps::Threads | Steps::PlacedSegments => "i32, i32, i32, ",
-            Steps::SimdGroups | Steps::RowSegments => "",
-        };
-        line!(self, "declare i32 @{STEP}(ptr, i32, {positions}ptr, i32)");
+        line!(self, "declare i32 @{STEP}(ptr, i32, i32, i32, i32, ptr, i32)");
         let (key, value) = SUBNORMALS;
         line!(self, "define void @{KERNEL_SYMBOL}(ptr %context) nounwind \"{key}\"=\"{value}\" {{");
         self.entry();
@@ -81,11 +71,7 @@ impl Driver<'_> {
         line!(self, "  %threads = mul nuw i32 %size.xy, %size.z");
         match self.steps {
             Steps::Threads => line!(self, "  %steps = add i32 %threads, 0"),
-            Steps::SimdGroups => {
-                line!(self, "  %rounded = add nuw i32 %threads, {}", SIMD_WIDTH - 1);
-                line!(self, "  %steps = lshr i32 %rounded, {}", SIMD_WIDTH.trailing_zeros());
-            }
-            Steps::RowSegments | Steps::PlacedSegments => {
+            Steps::RowSegments => {
                 line!(self, "  %rounded = add nuw i32 %size.x, {}", SIMD_WIDTH - 1);
                 line!(self, "  %segments = lshr i32 %rounded, {}", SIMD_WIDTH.trailing_zeros());
                 line!(self, "  %segments.y = mul nuw i32 %segments, %size.y");
@@ -95,22 +81,19 @@ impl Driver<'_> {
         line!(self, "  br label %state.0");
     }
 
-    /// How many threads of a row a step has, where the driver counts positions.
-    fn row_threads(&self) -> Option<usize> {
+    /// How many threads of a row a step has.
+    fn row_threads(&self) -> usize {
         match self.steps {
-            Steps::Threads => Some(1),
-            Steps::PlacedSegments => Some(SIMD_WIDTH),
-            Steps::SimdGroups | Steps::RowSegments => None,
+            Steps::Threads => 1,
+            Steps::RowSegments => SIMD_WIDTH,
         }
     }
 
     /// The counters of a loop over the steps, as phis of block `loop.<state>` that comes from `state.<state>` and `latch`.
     fn counters(&mut self, state: usize, latch: &str) {
         line!(self, "  %step.{state} = phi i32 [ 0, %state.{state} ], [ %step.{state}.next, %{latch} ]");
-        if self.row_threads().is_some() {
-            for axis in ["x", "y", "z"] {
-                line!(self, "  %{axis}.{state} = phi i32 [ 0, %state.{state} ], [ %{axis}.{state}.next, %{latch} ]");
-            }
+        for axis in ["x", "y", "z"] {
+            line!(self, "  %{axis}.{state} = phi i32 [ 0, %state.{state} ], [ %{axis}.{state}.next, %{latch} ]");
         }
     }
 
@@ -124,30 +107,24 @@ impl Driver<'_> {
 
     /// Calls the step of the loop's counters in `state`.
     fn call(&mut self, state: usize) {
-        let positions = match self.steps {
-            Steps::Threads | Steps::PlacedSegments => format!("i32 %x.{state}, i32 %y.{state}, i32 %z.{state}, "),
-            Steps::SimdGroups | Steps::RowSegments => String::new(),
-        };
-        line!(
-            self,
-            "  %code.{state} = call i32 @{STEP}(ptr %context, i32 %step.{state}, {positions}ptr %frame.{state}, i32 {state})"
-        );
+        let position = format!("i32 %x.{state}, i32 %y.{state}, i32 %z.{state}");
+        let rest = format!("ptr %frame.{state}, i32 {state}");
+        line!(self, "  %code.{state} = call i32 @{STEP}(ptr %context, i32 %step.{state}, {position}, {rest})");
     }
 
     /// Counts, and goes to `loop.<state>` while there are steps, else to `next`.
     fn count(&mut self, state: usize, next: &str) {
         line!(self, "  %step.{state}.next = add nuw i32 %step.{state}, 1");
-        if let Some(threads) = self.row_threads() {
-            line!(self, "  %x.{state}.up = add nuw i32 %x.{state}, {threads}");
-            line!(self, "  %x.{state}.wraps = icmp uge i32 %x.{state}.up, %size.x");
-            line!(self, "  %x.{state}.next = select i1 %x.{state}.wraps, i32 0, i32 %x.{state}.up");
-            line!(self, "  %x.{state}.carry = zext i1 %x.{state}.wraps to i32");
-            line!(self, "  %y.{state}.up = add nuw i32 %y.{state}, %x.{state}.carry");
-            line!(self, "  %y.{state}.wraps = icmp eq i32 %y.{state}.up, %size.y");
-            line!(self, "  %y.{state}.next = select i1 %y.{state}.wraps, i32 0, i32 %y.{state}.up");
-            line!(self, "  %y.{state}.carry = zext i1 %y.{state}.wraps to i32");
-            line!(self, "  %z.{state}.next = add nuw i32 %z.{state}, %y.{state}.carry");
-        }
+        let threads = self.row_threads();
+        line!(self, "  %x.{state}.up = add nuw i32 %x.{state}, {threads}");
+        line!(self, "  %x.{state}.wraps = icmp uge i32 %x.{state}.up, %size.x");
+        line!(self, "  %x.{state}.next = select i1 %x.{state}.wraps, i32 0, i32 %x.{state}.up");
+        line!(self, "  %x.{state}.carry = zext i1 %x.{state}.wraps to i32");
+        line!(self, "  %y.{state}.up = add nuw i32 %y.{state}, %x.{state}.carry");
+        line!(self, "  %y.{state}.wraps = icmp eq i32 %y.{state}.up, %size.y");
+        line!(self, "  %y.{state}.next = select i1 %y.{state}.wraps, i32 0, i32 %y.{state}.up");
+        line!(self, "  %y.{state}.carry = zext i1 %y.{state}.wraps to i32");
+        line!(self, "  %z.{state}.next = add nuw i32 %z.{state}, %y.{state}.carry");
         line!(self, "  %more.{state} = icmp ult i32 %step.{state}.next, %steps");
         line!(self, "  br i1 %more.{state}, label %loop.{state}, label %{next}");
     }

@@ -16,22 +16,17 @@ fn check(parameters: &str, body: &str, expected: Expect) -> Split {
     module.verify().unwrap_or_else(|error| panic!("{error} in {module}"));
     let step = module.function(STEP).unwrap().as_value().to_string();
     expected.assert_eq(&step);
-    let kinds: &[Steps] = if parameters == SIMD_GROUP {
-        &[Steps::RowSegments, Steps::SimdGroups]
-    } else {
-        &[Steps::Threads, Steps::PlacedSegments]
-    };
-    for steps in kinds {
-        context.parse_ir(&driver_text(&split, *steps)).unwrap().verify().unwrap();
+    for steps in [Steps::Threads, Steps::RowSegments] {
+        context.parse_ir(&driver_text(&split, steps)).unwrap().verify().unwrap();
     }
-    module.link(context.parse_ir(&driver_text(&split, kinds[0])).unwrap()).unwrap();
+    module.link(context.parse_ir(&driver_text(&split, Steps::RowSegments)).unwrap()).unwrap();
     module.run_passes("always-inline,globaldce,default<O1>", None, PassOptions::default()).unwrap();
     module.verify().unwrap();
     split
 }
 
 const THREAD: &str = "ptr %context, i32 %thread, i32 %x, i32 %y, i32 %z";
-const SIMD_GROUP: &str = "ptr %context, i32 %simdgroup";
+const SIMD_GROUP: &str = "ptr %context, i32 %simdgroup, i32 %x, i32 %y, i32 %z";
 
 #[test]
 fn without_barriers_there_is_one_state() {
@@ -271,7 +266,7 @@ fn vectors_are_kept_whole() {
            ret void\n",
         expect![[r#"
             ; Function Attrs: alwaysinline nounwind
-            define i32 @openmps_step(ptr %context, i32 %simdgroup, ptr %frame, i32 %state) #1 {
+            define i32 @openmps_step(ptr %context, i32 %simdgroup, i32 %x, i32 %y, i32 %z, ptr %frame, i32 %state) #1 {
             dispatch:
               switch i32 %state, label %entry [
                 i32 1, label %resume.1
