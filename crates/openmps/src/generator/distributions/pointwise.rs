@@ -60,11 +60,15 @@ fn fill_floats(
 pub fn uniform(out: &mut Output, philox: Philox, from: f64, to: f64) -> Result<(), DistributionError> {
     let (from, to) = (narrow(from), narrow(to));
     for_floats!("uniform_dist", out.dtype(), T => fill(out.as_slice::<T>(), philox, |words| words.map(|word| {
-        let value = T::from_f32((to - from).mul_add(unit(word), from));
-        #[expect(clippy::float_cmp, reason = "the kernel compares so")]
-        if f32::from(value) == to { T::from_f32(from) } else { value }
+        below(T::from_f32((to - from).mul_add(unit(word), from)), from, to)
     })));
     Ok(())
+}
+
+/// `value`, or `from` where rounding to the element's type made it `to`.
+#[expect(clippy::float_cmp, reason = "the kernel compares so")]
+fn below<T: Element + Into<f32>>(value: T, from: f32, to: f32) -> T {
+    if value.into() == to { T::from_f32(from) } else { value }
 }
 
 /// Two standard normal values from two words: Box and Muller's transform as in `c10/metal/random.h`.
