@@ -14,12 +14,15 @@ import math
 import os
 import statistics
 import sys
+import time
 from concurrent.futures import ThreadPoolExecutor
 
 SAMPLE_SECONDS = 0.004
 # A sample of a kernel that takes longer is one call, and there are fewer of them.
 SLOW_SECONDS = 0.1
 SLOW_SAMPLES = 3
+# OpenMP's threads keep their cores busy for a while after an op; the next function shall find all cores idle.
+PAUSE_SECONDS = 0.02
 
 
 def arguments() -> argparse.Namespace:
@@ -88,6 +91,7 @@ def measured(functions: dict, samples: int) -> dict[str, list[float]]:
     times: dict[str, list[float]] = {name: [] for name in functions}
     for _ in range(samples):
         for name, function in functions.items():
+            time.sleep(PAUSE_SECONDS)
             times[name].append(seconds_per_call(function, calls[name]))
     return times
 

@@ -24,8 +24,11 @@ use crate::vectorize::Refusal;
 const CHUNKS_PER_THREAD: u64 = 8;
 /// A launch with less estimated work runs inline: publishing it costs about as much as it could save.
 const INLINE_NANOSECONDS_MAX: u64 = 5_000;
-/// Threads of a made-up threadgroup of a kernel that cannot observe threadgroups.
+/// Most and fewest threads of a made-up threadgroup of a kernel that cannot observe threadgroups.
 const FLAT_THREADS: u32 = 4096;
+const FLAT_THREADS_MIN: u32 = 64;
+/// Work of a made-up threadgroup from which a smaller one is worth its call.
+const FLAT_NANOSECONDS: u64 = 4_000;
 
 /// What a step can be: a thread, a SIMD-group.
 const STEP_THREADS: [u32; 2] = [1, 32];
@@ -108,7 +111,8 @@ impl CpuKernel {
         if grid.is_empty() {
             return Ok(());
         }
-        let grid = if self.entry.info().flat != 0 { flat_shape(grid) } else { *grid };
+        let is_flat = self.entry.info().flat != 0;
+        let grid = if is_flat { flat_shape(grid, self.flat_threads()) } else { *grid };
         let groups = grid.group_count();
         let threads = grid.threads.into_iter().map(u64::from).fold(1, u64::saturating_mul);
         let launch =
@@ -118,6 +122,15 @@ impl CpuKernel {
             self.cost.learn(threads, nanoseconds.load(Ordering::Relaxed));
         }
         result.map_err(|reason| DispatchError::Failed { kernel: self.signature.name.clone(), reason })
+    }
+
+    /// Threads of a made-up threadgroup: fewer where each of them does much, so that several cores get some.
+    fn flat_threads(&self) -> u32 {
+        let mut threads = FLAT_THREADS;
+        while threads > FLAT_THREADS_MIN && self.cost.nanoseconds(u64::from(threads)) > FLAT_NANOSECONDS {
+            threads /= 2;
+        }
+        threads
     }
 
     fn check_grid(&self, grid: &Grid) -> Result<(), DispatchError> {
@@ -134,11 +147,11 @@ impl CpuKernel {
     }
 }
 
-/// The same threads in threadgroups that suit the CPU, for a kernel that cannot tell the difference.
-fn flat_shape(grid: &Grid) -> Grid {
-    let x = grid.threads[0].min(FLAT_THREADS);
-    let y = grid.threads[1].min(FLAT_THREADS / x);
-    let z = grid.threads[2].min(FLAT_THREADS / (x * y));
+/// The same threads in threadgroups of at most `most` that suit the CPU, for a kernel that cannot tell the difference.
+fn flat_shape(grid: &Grid, most: u32) -> Grid {
+    let x = grid.threads[0].min(most);
+    let y = grid.threads[1].min(most / x);
+    let z = grid.threads[2].min(most / (x * y));
     Grid { threads: grid.threads, group: [x, y, z] }
 }
 
@@ -290,10 +303,12 @@ mod tests {
     #[test]
     fn flat_shapes_keep_the_threads() {
         for threads in [[1, 1, 1], [100_000, 1, 1], [8, 100_000, 1], [5, 7, 100_000], [u32::MAX, 1, 1]] {
-            let flat = flat_shape(&Grid { threads, group: [1, 1, 1] });
-            assert_eq!(flat.threads, threads);
-            assert!(flat.threads_per_group() <= u64::from(FLAT_THREADS));
-            assert!(flat.group.iter().all(|&size| size > 0));
+            for most in [FLAT_THREADS_MIN, FLAT_THREADS] {
+                let flat = flat_shape(&Grid { threads, group: [1, 1, 1] }, most);
+                assert_eq!(flat.threads, threads);
+                assert!(flat.threads_per_group() <= u64::from(most));
+                assert!(flat.group.iter().all(|&size| size > 0));
+            }
         }
     }
 }
