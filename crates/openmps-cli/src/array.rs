@@ -262,6 +262,6 @@ mod tests {
             shape: vec![3],
             bytes: [0.1f32, f32::NAN, 1e30].iter().flat_map(|x| x.to_le_bytes()).collect(),
         };
-        assert_eq!(text(&array), "f32[3] 0.1 \"NaN\" 1e30");
+        assert_eq!(text(&array), "f32[3] 0.1 \"NaN\" 1e+30");
     }
 }
