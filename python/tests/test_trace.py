@@ -244,7 +244,7 @@ def test_kill_loses_little(tmp_path):
     assert adds[-1].begin_ns > killed - 1_000_000_000, "at most the last second is lost"
     # Cut off anywhere, the rest can be read.
     data = file.read_bytes()
-    for cut in range(len(data) - 300, len(data)):
+    for cut in range(len(data) - 300, len(data), 11):
         assert len(traces.read(data[:cut]).slices) >= len(trace.slices) - 20
 
 
