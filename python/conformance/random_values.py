@@ -1,7 +1,7 @@
 """Random ops of the device against Apple's compiled kernels, which run here from the same seed and offset.
 
 One :class:`Draw` an op: the op itself with a generator, and the launch that PyTorch's host code makes of it. Integers and
-uniform floats must be equal, other floats within two units in the last place (gamma: see there); `python/tests/test_random_values.py` runs all.
+uniform floats must be equal, other floats within two units in the last place (normal: four, since logarithm, root and cosine are each rounded; gamma: see there); `python/tests/test_random_values.py` runs all.
 """
 
 import math
@@ -176,7 +176,7 @@ def _large_permutation(count: int) -> Draw:
 DRAWS = [
     _pointwise("uniform_", "uniform_dist", (-2.0, 3.0), "uniform_", -2.0, 3.0),
     # No mean: a sum near zero would magnify what the logarithm and the cosine differ by.
-    _pointwise("normal_", "normal", (0.0, 2.0), "normal_", 0.0, 2.0, ulps=2),
+    _pointwise("normal_", "normal", (0.0, 2.0), "normal_", 0.0, 2.0, ulps=4),
     _pointwise("log_normal_", "log_normal", (0.0, 0.25), "log_normal_", 0.0, 0.25, ulps=2),
     _pointwise("exponential_", "exponential", (2.0, 0.0), "exponential_", 2.0, ulps=2),
     _pointwise("cauchy_", "cauchy", (0.5, 2.0), "cauchy_", 0.5, 2.0, ulps=2, summand=0.5),
@@ -188,7 +188,7 @@ DRAWS = [
     _counted("poisson", "poisson", _rates, torch.poisson, exceptions=10),
     _counted("binomial", "standard_binomial", _trials, torch.binomial, exceptions=2),
     # The cube of a sum that may be near zero magnifies the last place; below one a power does so even more.
-    _counted("_standard_gamma", "standard_gamma", lambda dtype: [torch.linspace(1, 20, COUNT).to(dtype)], torch._standard_gamma, ulps=2000),
+    _counted("_standard_gamma", "standard_gamma", lambda dtype: [torch.linspace(1, 20, COUNT).to(dtype)], torch._standard_gamma, ulps=2000, exceptions=2),
     _dropout(),
     _small_permutation(7),
     _small_permutation(384),
