@@ -87,15 +87,10 @@ impl CpuKernel {
         Self { other: Some(other), ..self }
     }
 
-    /// Whether the code can run threadgroups of this shape.
-    fn runs_shape(&self, group: [u32; 3]) -> bool {
-        let [x, y, z] = group.map(u64::from);
-        self.entry.info().whole_simdgroups == 0 || x.is_multiple_of(SIMD_WIDTH as u64) || y * z == 1
-    }
-
-    /// The kernel with code for threadgroups of this shape.
-    fn for_shape(&self, group: [u32; 3]) -> Result<&Self, DispatchError> {
-        let Some(other) = self.other.as_ref().filter(|_| !self.runs_shape(group)) else { return Ok(self) };
+    /// The kernel with code for the threadgroups of `grid`.
+    fn for_shape(&self, grid: &Grid) -> Result<&Self, DispatchError> {
+        let runs_all = self.entry.info().whole_simdgroups == 0 || has_whole_simdgroups(grid);
+        let Some(other) = self.other.as_ref().filter(|_| !runs_all) else { return Ok(self) };
         let made = other.made.get_or_init(|| (other.make)().map(Box::new));
         made.as_deref()
             .map_err(|error| DispatchError::Failed { kernel: self.signature.name.clone(), reason: error.to_string() })
@@ -103,7 +98,7 @@ impl CpuKernel {
 
     fn run(&self, bindings: &Bindings, grid: &Grid) -> Result<(), DispatchError> {
         self.check_grid(grid)?;
-        self.for_shape(grid.group)?.run_shape(bindings, grid)
+        self.for_shape(grid)?.run_shape(bindings, grid)
     }
 
     fn run_shape(&self, bindings: &Bindings, grid: &Grid) -> Result<(), DispatchError> {
@@ -145,6 +140,14 @@ impl CpuKernel {
         }
         Ok(())
     }
+}
+
+/// Whether no SIMD-group has threads of two rows, in threadgroups at the upper edges neither.
+fn has_whole_simdgroups(grid: &Grid) -> bool {
+    let most = |axis: usize| u64::from(grid.threads[axis].min(grid.group[axis]));
+    let last_width = grid.threads[0] % grid.group[0];
+    let is_whole = |width: u64| width.is_multiple_of(SIMD_WIDTH as u64);
+    most(1) * most(2) <= 1 || (is_whole(most(0)) && is_whole(u64::from(last_width)))
 }
 
 /// The same threads in threadgroups of at most `most` that suit the CPU, for a kernel that cannot tell the difference.
@@ -298,6 +301,18 @@ mod tests {
             assert_eq!(position, position_of(number, groups));
             advance(&mut position, groups);
         }
+    }
+
+    #[test]
+    fn rows_of_every_threadgroup_are_looked_at() {
+        let whole = |threads, group| has_whole_simdgroups(&Grid { threads, group });
+        assert!(whole([128, 8, 2], [64, 2, 2]));
+        assert!(whole([96, 8, 1], [64, 2, 1]), "the last threadgroup of a row has 32 columns");
+        assert!(!whole([207, 4, 1], [64, 2, 1]), "the last threadgroup of a row has 15");
+        assert!(!whole([18, 4, 1], [32, 4, 1]), "the only threadgroup of a row has 18");
+        assert!(!whole([128, 8, 1], [16, 2, 1]));
+        assert!(whole([207, 1, 1], [64, 4, 1]), "there is one row");
+        assert!(whole([207, 3, 5], [70, 1, 1]), "each threadgroup has one row");
     }
 
     #[test]

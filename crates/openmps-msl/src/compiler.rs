@@ -4,6 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use openmps_engine::{CompileError, CompileOptions, CompiledSource, Diagnostic, Severity, SourceCompiler};
 use openmps_llvm::clang::Outcome;
+use openmps_llvm::{Context, FastMath};
 
 use crate::diagnostics::{self, Report};
 use crate::driver::{Driver, DriverConfig};
@@ -67,6 +68,7 @@ impl MslCompiler {
         match outcome {
             Outcome::Compiled { bitcode, diagnostics } => {
                 add(&mut report, diagnostics);
+                let bitcode = if rewritten.forbids_contraction { without_contraction(bitcode)? } else { bitcode };
                 Ok(UnverifiedAir { bitcode, warnings: report.diagnostics })
             }
             Outcome::Rejected(diagnostics) => {
@@ -100,6 +102,17 @@ impl MslCompiler {
         }
         (rewritten, outcome)
     }
+}
+
+/// `bitcode` without permission to fuse. Pragmas of the text do not reach the operators of vectors, which are functions of the
+/// header and have become part of its functions; who forbids fusing somewhere gets none anywhere.
+fn without_contraction(bitcode: Vec<u8>) -> Result<Vec<u8>, CompileError> {
+    let context = Context::new();
+    let module = context.parse_bitcode(&bitcode).map_err(|error| CompileError::Internal(error.to_string()))?;
+    for instruction in module.functions().into_iter().flat_map(|function| function.instructions()) {
+        instruction.set_fast_math(instruction.fast_math().without(FastMath::CONTRACT));
+    }
+    Ok(module.write_bitcode().as_bytes().to_vec())
 }
 
 fn rejection(report: Report) -> CompileError {

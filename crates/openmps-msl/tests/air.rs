@@ -273,6 +273,25 @@ fn pragmas_of_contraction() {
 }
 
 #[test]
+fn a_pragma_of_contraction_reaches_operators_of_vectors() {
+    let source = |pragma: &str| {
+        format!(
+            "#include <metal_stdlib>\n{pragma}\nkernel void k(device metal::float3* x) {{
+              metal::float3 sum = x[0] * x[1] + x[2]; sum -= x[3] * 2.0f; x[0] = sum; }}"
+        )
+    };
+    for mode in [MathMode::Safe, MathMode::Fast] {
+        let contracted = float_code(&source(""), mode);
+        let count = |code: &str| code.lines().filter(|line| line.contains(" contract ")).count();
+        assert_eq!(count(&contracted), 4, "{contracted}");
+        for pragma in ["#pragma METAL fp contract(off)", "#pragma clang fp contract(off)"] {
+            let code = float_code(&source(pragma), mode);
+            assert_eq!(code, contracted.replace(" contract ", " "), "{pragma}");
+        }
+    }
+}
+
+#[test]
 fn a_pragma_in_a_block_ends_with_it() {
     let source = "kernel void k(device float* x) {
       { 

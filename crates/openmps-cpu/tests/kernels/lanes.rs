@@ -65,6 +65,51 @@ fn reductions_of_partial_groups() {
     }
 }
 
+/// Each thread stores the sum of its SIMD-group.
+const SUMS_OF_ROWS: &str = "
+declare i32 @air.simd_sum.u.i32(i32) convergent
+define void @k(ptr addrspace(1) %out, <2 x i32> %at, <2 x i32> %size) {
+  %x = extractelement <2 x i32> %at, i32 0
+  %y = extractelement <2 x i32> %at, i32 1
+  %width = extractelement <2 x i32> %size, i32 0
+  %row = mul i32 %y, %width
+  %place = add i32 %row, %x
+  %sum = call i32 @air.simd_sum.u.i32(i32 %place)
+  %l = zext i32 %place to i64
+  %p = getelementptr i32, ptr addrspace(1) %out, i64 %l
+  store i32 %sum, ptr addrspace(1) %p
+  ret void
+}";
+
+#[test]
+fn simdgroups_go_on_in_the_next_row_of_a_threadgroup() {
+    let kinds = [buffer(0), builtin(Builtin::ThreadPositionInGrid, 2), builtin(Builtin::ThreadsPerGrid, 2)];
+    let kernel = compile(SUMS_OF_ROWS, &kinds);
+    // Rows of whole SIMD-groups, none such, and such with threadgroups at the edge that have none.
+    for (threads, group) in
+        [([64, 8], [32, 4]), ([20, 6], [10, 3]), ([79, 4], [32, 2]), ([18, 5], [32, 4]), ([70, 3], [70, 1])]
+    {
+        let [width, height] = threads.map(|size: u32| size as usize);
+        let [columns, rows] = group.map(|size: u32| size as usize);
+        let mut output = vec![0_u32; width * height];
+        let mut bindings = Bindings::default();
+        bind(&mut bindings, 0, &mut output);
+        dispatch(&*kernel, &bindings, [threads[0], threads[1], 1], [group[0], group[1], 1]);
+        let mut expected = vec![0_u32; width * height];
+        let corners =
+            (0..height).step_by(rows).flat_map(|top| (0..width).step_by(columns).map(move |left| (top, left)));
+        for (top, left) in corners {
+            let row = |y: usize| (left..(left + columns).min(width)).map(move |x| y * width + x);
+            let places: Vec<usize> = (top..(top + rows).min(height)).flat_map(row).collect();
+            for lanes in places.chunks(32) {
+                let sum = u32::try_from(lanes.iter().sum::<usize>()).unwrap();
+                lanes.iter().for_each(|&lane| expected[lane] = sum);
+            }
+        }
+        assert_eq!(output, expected, "{threads:?} in {group:?}");
+    }
+}
+
 #[test]
 fn scans() {
     let mut random = Random::fresh();

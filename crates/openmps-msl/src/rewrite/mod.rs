@@ -43,6 +43,8 @@ pub struct Rewritten {
     pub warnings: Vec<Diagnostic>,
     /// How many lines at the start are headers that PyTorch pasted there, worth a precompiled header of their own.
     pub pasted_line_count: Option<usize>,
+    /// Whether a pragma forbids, in some part of the text, to fuse products and sums.
+    pub forbids_contraction: bool,
 }
 
 /// Rewrites `source`.
@@ -76,13 +78,22 @@ fn rewrite_split<'a>(source: &'a str, split: &SplitSource<'a>, mut walker: Walke
                 walker.edits.in_macro = false;
             }
             Directive::MetalPragma(line) => metal_pragma(line, &mut walker),
+            Directive::ClangPragma(_) => {}
         }
     }
     walker.walk(&split.code, position, split.code.len());
     expressions::wrap_conditional_operands(&split.code, &mut walker.edits);
     let Walker { edits, warnings, .. } = walker;
     let (text, columns) = edits.apply(source);
-    Rewritten { text, columns, warnings, pasted_line_count }
+    let forbids_contraction = split.directives.iter().any(|(_, directive)| forbids_contraction(directive));
+    Rewritten { text, columns, warnings, pasted_line_count, forbids_contraction }
+}
+
+/// Whether a directive says `fp contract(off)`.
+fn forbids_contraction(directive: &Directive<'_>) -> bool {
+    let (Directive::MetalPragma(line) | Directive::ClangPragma(line)) = directive else { return false };
+    let texts: Vec<&str> = line.iter().map(|word| word.text).collect();
+    texts[3..] == ["fp", "contract", "(", "off", ")"]
 }
 
 /// `#pragma METAL fp …` has a counterpart in clang; any other is commented out.

@@ -29,6 +29,8 @@ pub(crate) enum Directive<'a> {
     Define(Stream<'a>),
     /// `#pragma METAL …`: every token of the line.
     MetalPragma(Stream<'a>),
+    /// `#pragma clang …`: every token of the line.
+    ClangPragma(Stream<'a>),
 }
 
 /// A text as the rules see it.
@@ -72,7 +74,7 @@ pub(crate) fn split(source: &str) -> SplitSource<'_> {
     if !aliases.is_empty() {
         let bodies = directives.iter_mut().filter_map(|(_, directive)| match directive {
             Directive::Define(body) => Some(body),
-            Directive::MetalPragma(_) => None,
+            Directive::MetalPragma(_) | Directive::ClangPragma(_) => None,
         });
         for word in bodies.flatten().chain(&mut code) {
             word.text = aliases.get(word.text).copied().unwrap_or(word.text);
@@ -104,6 +106,7 @@ fn directive(mut words: Stream<'_>) -> Option<Directive<'_>> {
     let text = |index: usize| words.get(index).map_or("", |word| word.text);
     match (text(1), text(2)) {
         ("pragma", "METAL") => Some(Directive::MetalPragma(words)),
+        ("pragma", "clang") => Some(Directive::ClangPragma(words)),
         ("define", _) => {
             // A parameter list touches the name; anything else is the replacement list.
             let mut body = 3;
@@ -167,7 +170,9 @@ mod tests {
             .iter()
             .map(|(at, directive)| match directive {
                 Directive::Define(body) => format!("{at} define {}", texts(body).join(" ")),
-                Directive::MetalPragma(line) => format!("{at} pragma {}", texts(line).join(" ")),
+                Directive::MetalPragma(line) | Directive::ClangPragma(line) => {
+                    format!("{at} pragma {}", texts(line).join(" "))
+                }
             })
             .collect();
         assert_eq!(shown, ["1 define ( x + 1 )", "2 pragma # pragma METAL fp", "2 define ( y )"]);

@@ -5,7 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use openmps_cpu::{CodeGenerator, CpuEngine, FiberCodeGenerator, LlvmCodeGenerator};
-use openmps_engine::{CompileOptions, CompiledKernel, EngineOptions, Grid};
+use openmps_engine::{CompileOptions, CompiledKernel, EngineChoice, EngineOptions, Grid};
 
 use super::memory::Memory;
 use super::program::{Kernel, PARAMETERS};
@@ -75,11 +75,15 @@ struct Contender {
 
 /// Every engine, each with a cache of its own.
 fn contenders() -> Vec<Contender> {
-    let contender = |name, generator: Arc<dyn CodeGenerator>| {
-        let (engine, options) = (CpuEngine::new(generator), EngineOptions::default());
-        Contender { name, engine, options }
+    let contender = |name, generator: Arc<dyn CodeGenerator>, engine| {
+        let options = EngineOptions { engine, ..EngineOptions::default() };
+        Contender { name, engine: CpuEngine::new(generator), options }
     };
-    vec![contender("cpu", Arc::new(LlvmCodeGenerator)), contender("fibers", Arc::new(FiberCodeGenerator))]
+    vec![
+        contender("scalar", Arc::new(LlvmCodeGenerator), EngineChoice::Scalar),
+        contender("fibers", Arc::new(FiberCodeGenerator), EngineChoice::Scalar),
+        contender("vector", Arc::new(LlvmCodeGenerator), EngineChoice::Vector),
+    ]
 }
 
 fn mixed(seed: u64, number: u64) -> Random {

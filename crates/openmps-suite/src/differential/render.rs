@@ -18,12 +18,6 @@ template <typename T> T divisor(T value) {
   T odd = T(value | T(1));
   return odd == T(-1) ? T(7) : odd;
 }
-
-// Element by element, since the pragma does not reach the operators of vectors, and a sum may take up what they multiply.
-template <uint lanes, typename V> V product(V a, V b) {
-  for (uint i = 0; i < lanes; i++) a[i] = a[i] * b[i];
-  return a;
-}
 ";
 
 /// One text with all `kernels`.
@@ -358,7 +352,6 @@ impl Renderer<'_> {
             }
             BinaryOp::Function(function, ..) => format!("{name}({function}({a}, {b}))"),
             _ if op.is_comparison() => format!("({a} {sign} {b})"),
-            BinaryOp::Mul if ty.scalar.is_float() && ty.lanes > 1 => format!("product<{}>({a}, {b})", ty.lanes),
             _ if ty.scalar.is_float() => format!("{name}({a} {sign} {b})"),
             BinaryOp::Add | BinaryOp::Sub | BinaryOp::Mul if ty.lanes == 1 => {
                 format!("{name}({}({a}) {sign} {}({b}))", wide(ty), wide(ty))
