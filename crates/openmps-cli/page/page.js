@@ -55,8 +55,8 @@ function prepare(canvas, width, height) {
 // ---- what is in the trace ----
 
 // Slices are [track, start, end, kind, name, detail]; detail is a launch's number, a text's number, or -1.
-const KINDS = ["launch", "op", "copy", "host", "sync"];
-const KIND_NAMES = { launch: "kernel launch", op: "operator on the CPU", copy: "copy", host: "host function", sync: "event" };
+const KINDS = ["launch", "op", "copy", "host", "sync", "call", "other"];
+const KIND_NAMES = { launch: "kernel launch", op: "operator", copy: "copy", host: "host function", sync: "event", call: "call of the program", other: "other" };
 const slices = DATA.slices.map(([track, start, end, kind, name, detail], id) =>
   ({ id, track, start, end, kind: KINDS[kind], name: DATA.names[name], detail }));
 const ofTrack = DATA.tracks.map(() => []);
@@ -73,6 +73,10 @@ const lanes = ofTrack.map((list) => {
   }
   return Math.max(1, ends.length);
 });
+// Slices that belong together: the call of the program, the queue, the execution.
+const flowsOf = new Map();
+DATA.flows.forEach((flow) => flow.forEach((id) => flowsOf.set(id, [...(flowsOf.get(id) || []), flow])));
+const linked = (slice) => [...new Set((flowsOf.get(slice.id) || []).flat())].filter((id) => id !== slice.id).map((id) => slices[id]).sort((a, b) => a.start - b.start);
 const sliceOfLaunch = new Map(slices.filter((slice) => slice.kind === "launch" && slice.detail >= 0).map((slice) => [slice.detail, slice]));
 const span = slices.reduce((all, slice) => [Math.min(all[0], slice.start), Math.max(all[1], slice.end)], [Infinity, -Infinity]);
 if (!(span[0] < span[1])) { span[0] = Math.min(span[0], 0) || 0; span[1] = span[0] + 1000; }
@@ -114,7 +118,7 @@ function draw() {
 
 // ---- timeline ----
 
-const LABELS = 150, LANE = 20, TOP = 26, GAP = 8, GRAPH = 64;
+const LABELS = 150, LANE = 20, TOP = 26, GAP = 8, GRAPH = 64, STRIP = 40;
 let rows = [];
 
 function drawTimeline() {
@@ -123,12 +127,15 @@ function drawTimeline() {
   rows = DATA.tracks.map((track, number) => { const top = y; y += lanes[number] * LANE + GAP; return top; });
   const graph = DATA.memory.times.length ? y : 0;
   if (graph) y += GRAPH + GAP;
+  const strips = DATA.counters.map((curve) => { const top = y; y += STRIP + GAP; return [curve, top]; });
   const height = Math.max(y, box.clientHeight - 2);
   const context = prepare($("timeline"), width, height);
   const x = (ns) => LABELS + (ns - state.from) / (state.to - state.from) * (width - LABELS);
   drawAxis(context, width, height, x);
   DATA.tracks.forEach((track, number) => drawTrack(context, number, width, x));
   if (graph) drawMemoryStrip(context, graph, width, x);
+  for (const [curve, top] of strips) drawCurve(context, curve, top, width, x);
+  if (state.slice) drawFlows(context, state.slice, width, x);
   $("range").textContent = time(state.from - span[0]) + " to " + time(state.to - span[0]) + " (" + time(state.to - state.from) + ")";
 }
 
@@ -219,6 +226,48 @@ function drawMemoryStrip(context, top, width, x) {
     context.fill();
     context.globalAlpha = 1;
   }
+}
+
+// A counter that is not the allocator's.
+function drawCurve(context, curve, top, width, x) {
+  const least = Math.min(0, ...curve.values), most = Math.max(...curve.values, least + 1e-9);
+  const y = (value) => top + STRIP - (value - least) / (most - least) * (STRIP - 4);
+  context.textAlign = "left";
+  context.fillStyle = colour("text");
+  context.save();
+  context.beginPath();
+  context.rect(0, top, LABELS - 6, STRIP);
+  context.clip();
+  context.fillText(curve.name, 14, top + 10);
+  context.fillStyle = colour("faint");
+  context.fillText("up to " + (curve.unit === "B" ? bytes(Math.round(most)) : number(most) + " " + curve.unit), 14, top + 26);
+  context.restore();
+  context.save();
+  context.beginPath();
+  context.rect(LABELS, top, width - LABELS, STRIP);
+  context.clip();
+  context.beginPath();
+  curve.times.forEach((ns, place) => { if (place) context.lineTo(x(ns), y(curve.values[place - 1])); context.lineTo(x(ns), y(curve.values[place])); });
+  context.lineTo(x(span[1]), y(curve.values[curve.values.length - 1]));
+  context.strokeStyle = colour("accent");
+  context.stroke();
+  context.restore();
+}
+
+// Lines from the selected event to what belongs to it, in order of time.
+function drawFlows(context, slice, width, x) {
+  const place = (one) => [Math.min(width, Math.max(LABELS, x(one.start))), rows[one.track] + one.lane * LANE + LANE / 2];
+  const all = [slice, ...linked(slice)].sort((a, b) => a.start - b.start);
+  context.strokeStyle = colour("accent");
+  context.lineWidth = 1.5;
+  for (let step = 1; step < all.length; step += 1) {
+    const [fromX, fromY] = place(all[step - 1]), [toX, toY] = place(all[step]);
+    context.beginPath();
+    context.moveTo(fromX, fromY);
+    context.bezierCurveTo(fromX + 24, fromY, toX - 24, toY, toX, toY);
+    context.stroke();
+  }
+  context.lineWidth = 1;
 }
 
 function zoom(factor, at) {
@@ -332,21 +381,30 @@ function drawDetail() {
       facts([["launch", String(slice.detail)], ...common.slice(1), ["threads", trim(launch.threads) + (launch.threads.filter((size) => size > 1).length > 1 ? " = " + threads : "")],
         ["threadgroup", trim(launch.group)], launch.threadgroup.length ? ["threadgroup memory", launch.threadgroup.map(bytes).join(", ")] : null,
         launch.error ? ["error", element("span", { class: "bad" }, launch.error)] : null]),
+      launch.message ? element("p", { class: "mono" }, launch.message) : null,
       launch.arguments.length ? element("h3", {}, "Arguments") : null,
-      launch.arguments.map((argument) => drawArgument(argument)),
+      launch.arguments.map((argument) => drawArgument(argument)), drawLinked(slice),
       element("p", {}, element("button", { onclick: () => openKernel(launch.kernel) }, "Source and statistics (Enter)")));
     return;
   }
   const lines = slice.detail >= 0 ? DATA.texts[slice.detail].split("\n").filter((line) => line) : [];
-  replace(box, head, facts(common), lines.length ? element("h3", {}, slice.kind === "op" ? "Tensors" : "Details") : null,
-    lines.map((line) => element("div", { class: "mono" }, line)));
+  replace(box, head, facts(common), lines.length ? element("h3", {}, slice.kind === "op" && !DATA.flows.length ? "Tensors" : "Details") : null,
+    lines.map((line) => element("div", { class: "mono" }, line)), drawLinked(slice));
+}
+
+// Buttons that lead to what belongs to an event.
+function drawLinked(slice) {
+  const others = linked(slice);
+  if (!others.length) return null;
+  return [element("h3", {}, "Belongs together"), others.slice(0, 20).map((other) => element("div", {}, element("button", { onclick: () => select(other, true) },
+    DATA.tracks[other.track] + ": " + (other.kind === "call" ? "call" : other.end > other.start ? "runs" : "is queued") + " at " + time(other.start - span[0]))))];
 }
 
 function drawArgument(argument) {
   const box = element("div", { class: "argument" },
-    element("div", {}, element("span", { class: "name mono" }, argument.name || argument.slot), " ",
+    element("div", {}, element("span", { class: "name mono" }, argument.name || argument.shape || argument.slot), " ",
       element("span", { class: "faint mono" }, argument.type || "")),
-    element("div", { class: "faint" }, [argument.slot, argument.access, argument.shape, argument.size].filter((text) => text).join(" · ")));
+    element("div", { class: "faint" }, [argument.slot, argument.access, argument.name ? argument.shape : "", argument.size].filter((text) => text).join(" · ")));
   if (argument.value) box.append(element("div", { class: "mono" }, argument.value));
   const stages = [["before", argument.before], ["after", argument.after]].filter(([, preview]) => preview !== undefined && preview !== null);
   if (!stages.length) return box;
@@ -519,12 +577,12 @@ function drawMemory() {
   const memory = DATA.memory, box = $("memory-box");
   const width = box.clientWidth, height = box.clientHeight, context = prepare($("memory"), width, height);
   const limits = [["high watermark", memory.high], ["low watermark", memory.low], ["recommended maximum", memory.recommended]].filter(([, value]) => value);
-  const layers = [["base", "before the capture"], ["small", "small pool"], ["large", "large pool"], ["scalar", "scalar pool"]];
+  const layers = [["base", memory.peak.length ? "blocks" : "before the capture"], ["small", "small pool"], ["large", "large pool"], ["scalar", "scalar pool"]];
   const key = (name, label) => element("span", { class: "key" }, element("i", { style: "background:" + (name ? "var(--" + name + ")" : "none") }), label);
-  replace($("memory-legend"), layers.filter(([name]) => memory.pools[name] && memory.pools[name].some((value) => value)).map(([name, label]) => key(name, label)), key("driver", "heaps"),
+  replace($("memory-legend"), layers.filter(([name]) => memory.pools[name] && memory.pools[name].some((value) => value)).map(([name, label]) => key(name, label)), key("driver", "heaps"), memory.peak.length ? key("sync", "most in blocks so far") : null,
     limits.map(([label, value]) => element("span", { class: "faint" }, label + " " + bytes(value) + "  ")));
   if (!memory.times.length) { context.fillStyle = colour("faint"); context.fillText("No memory events.", 14, 20); replace($("memory-table")); return; }
-  const most = Math.max(1, ...memory.driver, ...memory.current);
+  const most = Math.max(1, ...memory.driver, ...memory.current, ...memory.peak);
   const shown = limits.filter(([, value]) => value < most * 1.6).map(([, value]) => value);
   const top = Math.max(most, ...shown) * 1.08, left = 84, low = height - 24;
   const x = (ns) => left + (ns - span[0]) / (span[1] - span[0]) * (width - left - 12), y = (value) => low - value / top * (low - 12);
@@ -548,11 +606,14 @@ function drawMemory() {
     steps(context, memory.times, below, above, x, y, colour(name));
     below = above;
   }
-  context.strokeStyle = colour("driver");
-  context.beginPath();
-  memory.times.forEach((ns, place) => { if (place) context.lineTo(x(ns), y(memory.driver[place - 1])); context.lineTo(x(ns), y(memory.driver[place])); });
-  context.lineTo(x(span[1]), y(memory.driver[memory.driver.length - 1]));
-  context.stroke();
+  for (const [name, values] of [["driver", memory.driver], ["sync", memory.peak]]) {
+    if (!values.length) continue;
+    context.strokeStyle = colour(name);
+    context.beginPath();
+    memory.times.forEach((ns, place) => { if (place) context.lineTo(x(ns), y(values[place - 1])); context.lineTo(x(ns), y(values[place])); });
+    context.lineTo(x(span[1]), y(values[values.length - 1]));
+    context.stroke();
+  }
   for (const value of shown) {
     context.strokeStyle = colour("bad");
     context.setLineDash([5, 4]);
@@ -564,7 +625,7 @@ function drawMemory() {
   }
   const peak = Math.max(...memory.current), at = memory.current.indexOf(peak);
   replace($("memory-table"), element("div", { style: "padding:10px 14px" }, facts([["most in blocks", bytes(peak) + " at " + time(memory.times[at] - span[0])], ["most in heaps", bytes(Math.max(...memory.driver))],
-    ["at the end", bytes(memory.current[memory.current.length - 1]) + " in blocks, " + bytes(memory.driver[memory.driver.length - 1]) + " in heaps"], ["handed out", memory.allocations + " blocks, " + bytes(memory.allocated)], ["freed", memory.frees + " blocks"]])));
+    ["at the end", bytes(memory.current[memory.current.length - 1]) + " in blocks, " + bytes(memory.driver[memory.driver.length - 1]) + " in heaps"], memory.peak.length ? null : ["handed out", memory.allocations + " blocks, " + bytes(memory.allocated)], memory.peak.length ? null : ["freed", memory.frees + " blocks"]])));
 }
 
 function steps(context, times, below, above, x, y, fill) {
@@ -590,7 +651,7 @@ function search(words) {
     slice.isHit = false;
     if (!state.words) continue;
     const launch = slice.kind === "launch" && slice.detail >= 0 ? DATA.launches[slice.detail] : null;
-    const more = launch ? launchText(launch) + " " + launch.arguments.map((argument) => argument.name + " " + argument.type).join(" ") : slice.detail >= 0 ? DATA.texts[slice.detail] : "";
+    const more = launch ? launchText(launch) + " " + launch.message + " " + launch.arguments.map((argument) => argument.name + " " + argument.type).join(" ") : slice.detail >= 0 ? DATA.texts[slice.detail] : "";
     if (matches(slice.name) || matches(more)) { slice.isHit = true; state.hits.push(slice); }
   }
   state.hits.sort((a, b) => a.start - b.start);

@@ -16,7 +16,7 @@ use openmps_engine::{
 use openmps_llvm::Context;
 use openmps_msl::{DriverConfig, MslCompiler};
 use openmps_suite::fuzzing::replay::folder;
-use openmps_suite::fuzzing::{capture, metallib};
+use openmps_suite::fuzzing::{capture, metallib, perfetto};
 
 type Outcome<T> = Result<T, Box<dyn Error>>;
 
@@ -43,6 +43,9 @@ fn main() -> Outcome<()> {
     }
     for (name, input) in capture::seeds() {
         write("capture", name, &input)?;
+    }
+    for (name, input) in perfetto::seeds() {
+        write("perfetto", name, &input)?;
     }
     for (name, library) in metallib::seeds() {
         write("metallib", name, &library)?;

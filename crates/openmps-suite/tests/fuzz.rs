@@ -71,6 +71,11 @@ fn object() {
 }
 
 #[test]
+fn perfetto() {
+    check("perfetto", 100_000);
+}
+
+#[test]
 fn protocol() {
     check("protocol", 20_000);
 }

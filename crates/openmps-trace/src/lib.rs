@@ -17,6 +17,7 @@ mod check;
 mod content;
 mod error;
 mod log;
+pub mod perfetto;
 mod record;
 mod writer;
 

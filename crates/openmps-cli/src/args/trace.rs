@@ -16,7 +16,7 @@ pub(crate) enum Action {
     Replay(Replay),
     /// Write one launch of a capture as a small case of its own, with runners in Python and Rust.
     Extract(Extract),
-    /// Write one page (HTML) that shows a capture: timeline, launches, kernels with their source, memory.
+    /// Write one page (HTML) that shows a capture or a trace of the profiler: timeline, launches, kernels, memory.
     Show(Show),
 }
 
@@ -70,9 +70,9 @@ pub(crate) struct Extract {
 
 #[derive(Args, Debug)]
 pub(crate) struct Show {
-    /// The capture: a folder whose name ends in .gputrace.
+    /// The capture, a folder whose name ends in .gputrace; or a Perfetto trace, whose name ends in .perfetto-trace.
     pub(crate) file: PathBuf,
-    /// The page to write; by default the capture's name with .html, in the working folder.
+    /// The page to write; by default the file's name with .html, in the working folder.
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
     /// Leave buffers out: a smaller page.

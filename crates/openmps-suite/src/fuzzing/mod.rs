@@ -11,6 +11,7 @@ pub mod msl_compile;
 pub mod msl_rewrite;
 pub mod mutation;
 pub mod object;
+pub mod perfetto;
 pub mod protocol;
 pub mod replay;
 pub mod settings;
@@ -32,13 +33,14 @@ pub struct Target {
 }
 
 /// All targets, in order of their names.
-pub const TARGETS: [Target; 9] = [
+pub const TARGETS: [Target; 10] = [
     Target { name: "allocator", run: allocator::run, damage: Damage::Bytes, words: &[] },
     Target { name: "capture", run: capture::run, damage: Damage::Bytes, words: &[] },
     Target { name: "metallib", run: metallib::run, damage: Damage::InPlace, words: metallib::WORDS },
     Target { name: "msl_compile", run: msl_compile::run, damage: Damage::Tokens, words: msl_compile::WORDS },
     Target { name: "msl_rewrite", run: msl_rewrite::run, damage: Damage::Tokens, words: msl_rewrite::WORDS },
     Target { name: "object", run: object::run, damage: Damage::InPlace, words: &[] },
+    Target { name: "perfetto", run: perfetto::run, damage: Damage::Bytes, words: &[] },
     Target { name: "protocol", run: protocol::run, damage: Damage::Bytes, words: protocol::WORDS },
     Target { name: "settings", run: settings::run, damage: Damage::Bytes, words: settings::WORDS },
     Target { name: "verify", run: verify::run, damage: Damage::Tokens, words: verify::WORDS },

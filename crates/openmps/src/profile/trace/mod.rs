@@ -4,11 +4,10 @@
 //! be read. A file that cannot be written is told about once, and the program goes on without a trace. A forked child has a
 //! file of its own.
 //!
-//! `prost` encodes the packets: the derive alone, without a build script and without generated code. Left out: compression
-//! (`gzip` and `zstd` work on the file) and everything of Perfetto that a single process does not need.
+//! The messages are those of `openmps_trace::perfetto`, which also reads such files. Left out: compression (`gzip` and `zstd` work
+//! on the file) and everything of Perfetto that a single process does not need.
 
 mod file;
-mod packet;
 mod packets;
 mod timeline;
 

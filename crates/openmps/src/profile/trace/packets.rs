@@ -3,15 +3,15 @@
 use std::collections::HashMap;
 use std::{env, process};
 
-use prost::Message as _;
-
-use super::super::clock::{CLOCKS, read_ns};
-use super::super::statistics::Kind;
-use super::packet::{
+use openmps_trace::perfetto::message::{
     Clock, ClockSnapshot, CounterDescriptor, DebugAnnotation, EventType, InternedData, InternedName, ProcessDescriptor,
     SEQ_INCREMENTAL_STATE_CLEARED, SEQ_NEEDS_INCREMENTAL_STATE, ThreadDescriptor, Trace, TracePacket, TrackDescriptor,
     TrackEvent, UNIT_SIZE_BYTES,
 };
+use prost::Message as _;
+
+use super::super::clock::{CLOCKS, read_ns};
+use super::super::statistics::Kind;
 
 /// The one sequence of packets in a file.
 const SEQUENCE: u32 = 1;
@@ -91,8 +91,13 @@ const ANNOTATIONS: [&str; 7] = ["message", "grid", "group", "source", "stream", 
 
 impl Annotation {
     fn encode(&self) -> DebugAnnotation {
-        let text = |name_iid, text: String| DebugAnnotation { name_iid, uint_value: None, string_value: Some(text) };
-        let number = |name_iid, value| DebugAnnotation { name_iid, uint_value: Some(value), string_value: None };
+        let text = |iid, text: String| DebugAnnotation {
+            name_iid: Some(iid),
+            string_value: Some(text),
+            ..DebugAnnotation::default()
+        };
+        let number =
+            |iid, value| DebugAnnotation { name_iid: Some(iid), uint_value: Some(value), ..DebugAnnotation::default() };
         let size = |[x, y, z]: [u32; 3]| format!("{x}x{y}x{z}");
         match self {
             Self::Message(message) => text(1, message.clone()),
@@ -137,7 +142,7 @@ impl Packets {
 
     /// Clocks, the process, and the names that are always there.
     fn head(&mut self, time_ns: u64) {
-        let clock = |(clock_id, id)| Clock { clock_id, timestamp: read_ns(id) };
+        let clock = |(clock_id, id)| Clock { clock_id, timestamp: read_ns(id), ..Clock::default() };
         let list = |iid: usize, name: &str| InternedName { iid: iid as u64 + 1, name: name.into() };
         let categories = CATEGORIES.iter().enumerate().map(|(index, (_, name))| list(index, name));
         let annotations = ANNOTATIONS.iter().enumerate().map(|(index, name)| list(index, name));
@@ -151,6 +156,7 @@ impl Packets {
                 event_categories: categories.collect(),
                 event_names: Vec::new(),
                 debug_annotation_names: annotations.collect(),
+                debug_annotation_string_values: Vec::new(),
             }),
             ..TracePacket::default()
         });
@@ -237,7 +243,10 @@ impl Packets {
         let track = match self.counters.get(name) {
             Some(&track) => track,
             None => {
-                let track = self.named(format!("mps {name}"), Some(CounterDescriptor { unit: UNIT_SIZE_BYTES }));
+                let track = self.named(
+                    format!("mps {name}"),
+                    Some(CounterDescriptor { unit: UNIT_SIZE_BYTES, ..CounterDescriptor::default() }),
+                );
                 self.counters.insert(name, track);
                 track
             }
@@ -304,7 +313,7 @@ impl Packets {
             timestamp: Some(time_ns),
             sequence_flags: Some(SEQ_NEEDS_INCREMENTAL_STATE),
             interned_data,
-            track_event: Some(TrackEvent { r#type: Some(kind.into()), track_uuid: track.0, name_iid, ..event }),
+            track_event: Some(TrackEvent { r#type: Some(kind.into()), track_uuid: Some(track.0), name_iid, ..event }),
             ..TracePacket::default()
         });
     }

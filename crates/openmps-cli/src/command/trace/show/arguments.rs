@@ -49,6 +49,13 @@ impl Argument {
     }
 }
 
+impl Argument {
+    /// A tensor that a trace's message tells, by device and type with sizes: which parameter it is, is not known.
+    pub(super) fn tensor((device, shape): (String, String)) -> Self {
+        Self { shape, ..Self::new(device, None) }
+    }
+}
+
 /// Everything that `launch` binds.
 pub(super) fn arguments(
     capture: &Capture,

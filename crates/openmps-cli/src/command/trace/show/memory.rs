@@ -14,6 +14,8 @@ pub(super) struct Memory {
     times: Vec<u64>,
     current: Vec<u64>,
     driver: Vec<u64>,
+    /// The most in blocks since the program's start; traces have it.
+    peak: Vec<u64>,
     pools: Pools,
     high: Option<u64>,
     low: Option<u64>,
@@ -84,6 +86,19 @@ impl Memory {
         }
         if memory.times.len() == 1 && start.driver_bytes == 0 {
             memory = Self { high: memory.high, low: memory.low, recommended: memory.recommended, ..Self::default() };
+        }
+        memory
+    }
+
+    /// Curves of what counters tell: times with bytes in blocks, in heaps and at most in blocks. Pools are not told apart there.
+    pub(super) fn of_counters(rows: &[(u64, [u64; 4])], high: Option<u64>) -> Self {
+        let mut memory = Self { high, ..Self::default() };
+        let step = rows.len().div_ceil(POINTS_MAX).max(1);
+        for (number, (time_ns, [current, driver, peak, _])) in rows.iter().enumerate() {
+            if number % step == 0 || number + 1 == rows.len() {
+                memory.push(*time_ns, *current, *driver, Now { base: *current, pools: [0; 3] });
+                memory.peak.push(*peak);
+            }
         }
         memory
     }

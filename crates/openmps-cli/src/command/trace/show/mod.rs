@@ -1,15 +1,17 @@
-//! `openmps trace show`: a capture as one page that needs nothing else.
+//! `openmps trace show`: a capture or a Perfetto trace as one page that needs nothing else.
 
 mod arguments;
+mod counters;
 mod memory;
 mod page;
 mod preview;
 mod source;
+mod timeline;
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use openmps_trace::Capture;
+use openmps_trace::perfetto::Trace;
 use serde::Serialize;
 
 use crate::args::trace::Show;
@@ -29,9 +31,15 @@ struct Report {
 }
 
 pub(crate) fn run(arguments: &Show) -> Result<(), Failure> {
-    let capture = super::open(&arguments.file)?;
-    let page = html(&Page::of_capture(&capture, !arguments.no_buffers));
-    let path = arguments.output.clone().unwrap_or_else(|| beside(&arguments.file, &capture));
+    let file = &arguments.file;
+    let page = if is_trace(file) {
+        let trace = Trace::open(file).map_err(|error| Failure::about(file, error))?;
+        timeline::page(&trace, &stem(file))
+    } else {
+        Page::of_capture(&super::open(file)?, !arguments.no_buffers)
+    };
+    let page = html(&page);
+    let path = arguments.output.clone().unwrap_or_else(|| PathBuf::from(stem(file) + ".html"));
     fs::write(&path, &page).map_err(|error| Failure::about(&path, error))?;
     if arguments.json {
         return output::print_json(&Report { page: path, bytes: page.len() });
@@ -39,11 +47,15 @@ pub(crate) fn run(arguments: &Show) -> Result<(), Failure> {
     output::print(&format!("{}: {} bytes\n", path.display(), page.len()))
 }
 
-/// The page's file where none is named: the capture's own name with `.html`, in the working folder.
-fn beside(file: &Path, capture: &Capture) -> PathBuf {
+/// Captures are folders, traces are files.
+fn is_trace(path: &Path) -> bool {
+    path.is_file()
+}
+
+/// The file's name without its folder and ending: the page's title, and its file where none is named.
+fn stem(file: &Path) -> String {
     let stem = file.file_stem().map(|stem| stem.to_string_lossy().into_owned());
-    let name = stem.filter(|stem| !stem.is_empty()).unwrap_or_else(|| capture.header().name.replace('/', "-"));
-    PathBuf::from(name + ".html")
+    stem.filter(|stem| !stem.is_empty()).unwrap_or_else(|| "trace".into())
 }
 
 /// The page's text. Data stands in a script element, where only `</` could end it.

@@ -6,6 +6,7 @@ use openmps_trace::{Capture, ConstantKey, Entry, HostOp, Launch, Origin, Pipelin
 use serde::Serialize;
 
 use super::arguments::{Argument, arguments};
+use super::counters::Curve;
 use super::memory::Memory;
 use super::preview::{Preview, Previews};
 use super::source::Source;
@@ -14,13 +15,17 @@ use super::source::Source;
 const SOURCE_BYTES_MAX: usize = 1 << 20;
 
 /// Kinds of slices, in the order of the page's list.
-#[derive(Clone, Copy)]
-enum Kind {
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
     Launch = 0,
     Op = 1,
     Copy = 2,
     Host = 3,
     Event = 4,
+    /// A call of the program, in traces.
+    Call = 5,
+    /// Anything else in a trace.
+    Other = 6,
 }
 
 /// Everything.
@@ -28,58 +33,71 @@ enum Kind {
 pub(super) struct Page {
     pub(super) title: String,
     /// What is wrong with the trace.
-    notices: Vec<String>,
+    pub(super) notices: Vec<String>,
     /// What the trace says about itself.
-    facts: Vec<(&'static str, String)>,
-    tracks: Vec<String>,
-    names: Vec<String>,
-    texts: Vec<String>,
-    slices: Vec<Slice>,
-    launches: Vec<LaunchDetails>,
-    kernels: Vec<Kernel>,
-    sources: Vec<Source>,
-    memory: Memory,
-    previews: Vec<Preview>,
+    pub(super) facts: Vec<(&'static str, String)>,
+    pub(super) tracks: Vec<String>,
+    pub(super) names: Vec<String>,
+    pub(super) texts: Vec<String>,
+    pub(super) slices: Vec<Slice>,
+    pub(super) launches: Vec<LaunchDetails>,
+    pub(super) kernels: Vec<Kernel>,
+    pub(super) sources: Vec<Source>,
+    pub(super) memory: Memory,
+    /// Counters besides memory.
+    pub(super) counters: Vec<Curve>,
+    /// Numbers of slices that belong together, by flow.
+    pub(super) flows: Vec<Vec<usize>>,
+    pub(super) previews: Vec<Preview>,
 }
 
 /// Track, start and end in nanoseconds, kind, name, and what belongs to it (-1 for nothing).
 #[derive(Serialize)]
-struct Slice(usize, u64, u64, u8, usize, i64);
+pub(super) struct Slice(
+    pub(super) usize,
+    pub(super) u64,
+    pub(super) u64,
+    pub(super) u8,
+    pub(super) usize,
+    pub(super) i64,
+);
 
 #[derive(Serialize)]
-struct LaunchDetails {
-    kernel: usize,
-    threads: [u32; 3],
-    group: [u32; 3],
-    threadgroup: Vec<u32>,
-    arguments: Vec<Argument>,
-    error: Option<String>,
+pub(super) struct LaunchDetails {
+    pub(super) kernel: usize,
+    pub(super) threads: [u32; 3],
+    pub(super) group: [u32; 3],
+    pub(super) threadgroup: Vec<u32>,
+    pub(super) arguments: Vec<Argument>,
+    pub(super) error: Option<String>,
+    /// PyTorch's text, in traces.
+    pub(super) message: String,
 }
 
-#[derive(Serialize)]
-struct Kernel {
-    name: String,
+#[derive(Default, Serialize)]
+pub(super) struct Kernel {
+    pub(super) name: String,
     /// ` {0 = …}` where there are function constants.
-    constants: String,
-    origin: String,
-    engine: String,
+    pub(super) constants: String,
+    pub(super) origin: String,
+    pub(super) engine: String,
     /// Its source's place, -1 for none.
-    source: i64,
+    pub(super) source: i64,
     /// Where it is defined there, from 1; 0 where that was not found.
-    line: usize,
+    pub(super) line: usize,
     /// Its parameters, for kernels without a source.
-    arguments: Vec<String>,
+    pub(super) arguments: Vec<String>,
 }
 
 /// A list in which each text stands once.
 #[derive(Default)]
-struct Texts {
+pub(super) struct Texts {
     places: HashMap<String, usize>,
-    texts: Vec<String>,
+    pub(super) texts: Vec<String>,
 }
 
 impl Texts {
-    fn place(&mut self, text: &str) -> usize {
+    pub(super) fn place(&mut self, text: &str) -> usize {
         if let Some(place) = self.places.get(text) {
             return *place;
         }
@@ -264,6 +282,7 @@ impl Making<'_> {
             threadgroup: launch.threadgroup.iter().map(|(_, size)| *size).collect(),
             arguments: arguments(self.capture, launch, pipeline, &mut self.previews),
             error: launch.error.clone(),
+            message: String::new(),
         });
         i64::try_from(number).unwrap_or(-1)
     }
