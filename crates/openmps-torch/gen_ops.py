@@ -4,7 +4,8 @@ Usage: gen_ops.py OUTPUT_FOLDER
 
 autogen_op_list.inc     ops that get the boxed redispatch: the real MPS backend has a kernel (its own
                         or its structured delegate's) and the CPU has one too
-autogen_fast_ops_N.cpp  unboxed wrappers for the most used ops: name, C++ type and the CPU's function
+autogen_fast_ops_N.cpp  unboxed wrappers for ops whose arguments and results are simple: name, C++ type and the
+                        CPU's function
 
 Nothing is typed by hand that the yaml knows: kernels, device checks, signatures, wrapper names.
 """
@@ -44,9 +45,10 @@ RANDOM_KERNELS = {
 
 # Composite kernels of the CPU build that cannot run on MPS tensors (they ask USE_MPS or read a
 # DispatchStub), although every tensor in them may; and the fused attention that Attention.cpp
-# chooses, which has a kernel for the CPU only.
+# chooses, which has a kernel for the CPU only. `convolution` itself calls `_convolution`, which is
+# what traces hold.
 NEEDED_COMPOSITES = {
-    "convolution", "convolution_backward", "kaiser_window", "kaiser_window.periodic",
+    "_convolution", "convolution_backward", "kaiser_window", "kaiser_window.periodic",
     "kaiser_window.beta", "_scaled_dot_product_flash_attention_for_cpu",
     "_scaled_dot_product_flash_attention_for_cpu_backward",
 }  # fmt: skip
@@ -70,32 +72,16 @@ COLLECTIVES = [
     "_reduce_scatter_base_", "reduce_scatter_tensor_coalesced_", "scatter_", "send",
 ]  # fmt: skip
 
-# The most called ops of forward, backward and optimizer steps. Each returns fresh tensors only.
+# Unboxed although they write into an argument that they may resize, or are composite: often called.
 FAST = """
-add.Tensor add_.Tensor add.out sub.Tensor sub_.Tensor sub.out mul.Tensor mul_.Tensor mul.out
-div.Tensor div_.Tensor div.out neg neg_ exp exp_ log sqrt sqrt_ rsqrt reciprocal
-pow.Tensor_Scalar pow_.Scalar pow.Tensor_Tensor maximum minimum clamp clamp_ clamp_min clamp_max
-eq.Tensor eq.Scalar ne.Tensor ne.Scalar lt.Tensor lt.Scalar le.Tensor le.Scalar gt.Tensor gt.Scalar
-ge.Tensor ge.Scalar bitwise_and.Tensor bitwise_or.Tensor where.self
-addcmul addcmul_ addcdiv addcdiv_ lerp.Scalar lerp_.Scalar lerp.Tensor lerp_.Tensor
-mm addmm addmm_ bmm baddbmm mm.out addmm.out bmm.out dot
-_softmax _softmax_backward_data _log_softmax _log_softmax_backward_data
-sum.dim_IntList mean.dim amax amin argmax any all max min var.correction std.correction
-cumsum topk
-relu relu_ threshold_backward gelu gelu_backward silu silu_ silu_backward sigmoid sigmoid_
-sigmoid_backward tanh tanh_ tanh_backward leaky_relu leaky_relu_backward elu hardtanh
-hardswish hardsigmoid softplus sin cos erf floor ceil round
-native_layer_norm native_layer_norm_backward native_group_norm native_group_norm_backward
-native_batch_norm native_batch_norm_backward
-nll_loss_forward nll_loss_backward mse_loss mse_loss_backward
-embedding_dense_backward index_select gather scatter_add_ scatter.src scatter.value
-index.Tensor masked_fill_.Scalar tril triu cat fill_.Scalar zero_
-max_pool2d_with_indices max_pool2d_with_indices_backward avg_pool2d avg_pool2d_backward
-_adaptive_avg_pool2d _adaptive_avg_pool2d_backward
-upsample_nearest2d upsample_bilinear2d
-_fused_adamw_ _fused_adam_ _fused_sgd_
-convolution convolution_backward
+add.out sub.out mul.out div.out mm.out addmm.out bmm.out _convolution convolution_backward
 """.split()
+
+# Argument types that name a device or own memory: the boxed redispatch knows what to do with them.
+BOXED_TYPES = {"Device", "Layout", "MemoryFormat", "Storage", "Generator"}
+
+# Ops that change more than bytes or a second argument, and those whose result has another layout.
+BOXED_NAMES = re.compile(r"^(resize_|set_|_to_sparse|_amp)")
 
 # Translation units over which the fast ops are spread, for parallel compilation.
 FAST_UNITS = 4
@@ -127,7 +113,7 @@ class Wheel:
 
 
 def device_check(function: NativeFunction) -> str:
-    if str(function.func.name) == "convolution":
+    if str(function.func.name) == "_convolution":
         return "Convolution"
     if str(function.func.name).startswith("set_."):
         return "Storage"
@@ -171,10 +157,23 @@ def op_list(wheel: Wheel, fast: set[str]) -> str:
     )
 
 
+def is_simple(function: NativeFunction) -> bool:
+    """Whether the op changes nothing but the bytes of its arguments and returns fresh tensors or its first argument."""
+    if function.func.kind() not in (SchemaKind.functional, SchemaKind.inplace) or BOXED_NAMES.match(str(function.func.name)):
+        return False
+    types = {str(argument.type).rstrip("?") for argument in function.func.schema_order_arguments()}
+    returns = function.func.returns
+    if function.func.kind() == SchemaKind.functional and (not returns or any(value.annotation for value in returns)):
+        return False
+    return not types & BOXED_TYPES and all(str(value.type) == "Tensor" for value in returns)
+
+
 def fast_names(wheel: Wheel) -> list[str]:
-    """The fast ops that this wheel has for both backends."""
-    known = set(wheel.names_with(DispatchKey.MPS, DispatchKey.CPU)) | NEEDED_COMPOSITES
-    return [name for name in FAST if name in known]
+    """The ops that get unboxed wrappers, of those that this wheel has for both backends."""
+    elsewhere = OWN_KERNELS | RANDOM_KERNELS | SKIPPED
+    known = [name for name in wheel.names_with(DispatchKey.MPS, DispatchKey.CPU) if name not in elsewhere]
+    simple = [name for name in known if is_simple(wheel.by_name[name])]
+    return simple + [name for name in FAST if name in {*known, *NEEDED_COMPOSITES}]
 
 
 def cpp_type(function: NativeFunction) -> str:

@@ -1,4 +1,6 @@
-"""Gradients on the device."""
+"""Gradients on the device; transforms are in test_functional.py."""
+
+import copy
 
 import pytest
 import torch
@@ -48,27 +50,47 @@ def test_custom_function():
 
 
 def test_checkpoint():
+    from torch.utils.checkpoint import checkpoint, checkpoint_sequential
+
+    model = torch.nn.Sequential(*(torch.nn.Sequential(torch.nn.Linear(4, 4), torch.nn.Tanh()) for _ in range(4))).to("mps")
+    x = torch.randn(3, 4, device="mps", requires_grad=True)
+    [expected] = torch.autograd.grad(model(x).sum(), x)
+    for is_reentrant in (False, True):
+        for run in (lambda: checkpoint(model, x, use_reentrant=is_reentrant), lambda: checkpoint_sequential(model, 2, x, use_reentrant=is_reentrant)):
+            x.grad = None
+            run().sum().backward()
+            torch.testing.assert_close(x.grad, expected)
+
+
+def test_a_checkpoint_computes_again_with_other_random_numbers():
+    # PyTorch saves the state of accelerators whose module has `_initialized`, and `torch.mps` has none: so it is on a Mac.
     from torch.utils.checkpoint import checkpoint
 
-    x = torch.randn(5, 5, device="mps", requires_grad=True)
-    checkpoint(lambda y: torch.nn.functional.dropout(y.sin(), 0.5).cos(), x, use_reentrant=False).sum().backward()
-    assert x.grad.isfinite().all()
+    x = torch.ones(1000, device="mps", requires_grad=True)
+    y = checkpoint(torch.nn.functional.dropout, x, use_reentrant=True)
+    y.sum().backward()
+    assert not torch.equal(x.grad, y) and set(x.grad.tolist()) == {0.0, 2.0}
 
 
-def test_functional_transforms():
-    x = torch.randn(5, 3)
-    expected = torch.func.vmap(torch.func.grad(lambda row: row.sin().sum()))(x)
-    actual = torch.func.vmap(torch.func.grad(lambda row: row.sin().sum()))(x.to("mps"))
-    torch.testing.assert_close(actual.cpu(), expected)
+def test_double_backward_through_a_model():
+    model, x = torch.nn.Sequential(torch.nn.Conv1d(2, 3, 3), torch.nn.GELU(), torch.nn.Flatten(), torch.nn.Linear(12, 2)), torch.randn(4, 2, 6)
+    found = []
+    for device in ("cpu", "mps"):
+        own = copy.deepcopy(model).to(device)
+        leaf = x.to(device).requires_grad_()
+        [gradient] = torch.autograd.grad(own(leaf).square().sum(), leaf, create_graph=True)
+        (gradient.flatten(1).norm(dim=1) - 1).square().sum().backward()
+        found.append([parameter.grad.cpu() for parameter in own.parameters() if parameter.grad is not None])
+    assert len(found[0]) == 4
+    torch.testing.assert_close(found[1], found[0], rtol=1e-3, atol=1e-4)
 
 
-@pytest.mark.filterwarnings("ignore:`torch.jit.script` is deprecated")
-def test_forward_mode():
-    x = torch.randn(4, device="mps")
-    with torch.autograd.forward_ad.dual_level():
-        dual = torch.autograd.forward_ad.make_dual(x, torch.ones_like(x))
-        tangent = torch.autograd.forward_ad.unpack_dual(dual.sin()).tangent
-    torch.testing.assert_close(tangent, x.cos())
+def test_hessian_products_and_vectorized_jacobians():
+    x = torch.randn(5, device="mps")
+    _, product = torch.autograd.functional.vhp(lambda y: y.pow(4).sum(), x, torch.ones_like(x))
+    torch.testing.assert_close(product, 12 * x**2)
+    rows = torch.autograd.functional.jacobian(lambda y: y.exp(), x, vectorize=True)
+    torch.testing.assert_close(rows, x.exp().diag())
 
 
 def test_anomaly_mode():

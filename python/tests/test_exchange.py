@@ -1,11 +1,16 @@
 """What passes tensors on to others: export, DLPack, default devices, hooks, deterministic mode, sharing, foreach lists."""
 
 import copy
+from multiprocessing.reduction import ForkingPickler
 
 import numpy
 import pytest
 import torch
+import torch.multiprocessing  # noqa: F401: teaches `ForkingPickler` what tensors are
 import torch.nn.functional as F
+from torch._subclasses.fake_tensor import FakeTensorMode
+from torch.export.passes import move_to_device_pass
+from torch.utils.flop_counter import FlopCounterMode
 
 
 class Model(torch.nn.Module):
@@ -30,6 +35,39 @@ def test_export_save_and_load(tmp_path):
     torch.testing.assert_close(loaded.module()(x), model(x), rtol=1e-5, atol=1e-5)
     decomposed = loaded.run_decompositions()
     torch.testing.assert_close(decomposed.module()(x), model(x), rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+@pytest.mark.filterwarnings("ignore::FutureWarning")
+def test_export_of_every_size_and_to_another_device():
+    model, x = Model().eval(), torch.randn(2, 3, 6, 6)
+    exported = torch.export.export(model, (x,), dynamic_shapes={"x": {0: torch.export.Dim("batch", min=2)}}, strict=True)
+    moved = move_to_device_pass(exported, "mps")
+    x = torch.randn(5, 3, 6, 6)
+    torch.testing.assert_close(moved.module()(x.to("mps")).cpu(), model(x), rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.filterwarnings("ignore:`torch.jit")
+def test_traced_modules(tmp_path):
+    model, x = Model().eval().to("mps"), torch.randn(2, 3, 6, 6, device="mps")
+    torch.jit.save(torch.jit.trace(model, x), tmp_path / "model.pt")
+    for device in ("mps", "cpu"):
+        loaded = torch.jit.load(tmp_path / "model.pt", map_location=device)
+        given = loaded(x.to(device))
+        assert given.device.type == device
+        torch.testing.assert_close(given.to("mps"), model(x), rtol=1e-5, atol=1e-5)
+
+
+def test_ops_of_a_library_with_a_kernel_for_the_device():
+    with torch.library._scoped_library("openmps_tests", "DEF") as library:
+        library.define("twice(Tensor x) -> Tensor")
+        library.impl("twice", lambda x: x * 2, "MPS")
+        library.impl("twice", torch.empty_like, "Meta")
+        twice = torch.ops.openmps_tests.twice.default
+        assert twice(torch.ones(2, device="mps")).tolist() == [2.0, 2.0]
+        with pytest.raises(NotImplementedError, match="Could not run 'openmps_tests::twice' with arguments from the 'CPU' backend"):
+            twice(torch.ones(2))
+        torch.library.opcheck(twice, (torch.ones(3, device="mps"),))
 
 
 def test_dlpack():
@@ -130,11 +168,29 @@ def test_foreach_lists():
     torch.testing.assert_close(clipped[0].grad.norm().item(), 1.0, rtol=1e-5, atol=0)
 
 
-def test_nested_tensors_are_refused():
-    with pytest.raises((NotImplementedError, RuntimeError)):
-        torch.nested.nested_tensor([torch.ones(2), torch.ones(3)], device="mps")
-    x = torch.ones(2, device="mps")
-    assert (x + 1).tolist() == [2.0, 2.0]
+def test_nested_tensors():
+    parts = [torch.ones(2), torch.ones(3)]
+    with pytest.raises(RuntimeError, match="NestedTensorImpl storage must be either CUDA, CPU, XPU or privateuseone but got mps:0"):
+        torch.nested.nested_tensor(parts, device="mps")
+    with pytest.raises(NotImplementedError, match="Could not run 'aten::_to_copy' with arguments from the 'NestedTensorMPS' backend"):
+        torch.nested.nested_tensor(parts).to("mps")
+    jagged = torch.nested.nested_tensor_from_jagged(torch.arange(5.0, device="mps"), torch.tensor([0, 2, 5], device="mps"))
+    assert (jagged * 2).values().tolist() == [0.0, 2.0, 4.0, 6.0, 8.0]
+    with pytest.raises(NotImplementedError, match="'aten::_jagged_to_padded_dense_forward' is not currently implemented for the MPS device"):
+        jagged.to_padded_tensor(0.0)
+
+
+def test_memory_is_not_shared_between_processes():
+    x = torch.ones(3, device="mps")
+    assert x.is_shared() and x.share_memory_() is x, "only the CPU has shared memory, and the rest counts as shared"
+    for function in (x.untyped_storage()._share_fd_cpu_, x.untyped_storage()._share_filename_cpu_):
+        with pytest.raises(RuntimeError, match="only available on CPU"):
+            function()
+    with pytest.raises(RuntimeError, match="_share_fd_: only available on CPU"):
+        ForkingPickler.dumps(x)
+    with pytest.raises(RuntimeError, match="only dense CPU tensors can be pinned"):
+        x.pin_memory()
+    assert not x.is_pinned() and torch.ones(2).pin_memory().is_pinned()
 
 
 @pytest.mark.filterwarnings("ignore:Sparse")
@@ -159,3 +215,34 @@ def test_scaler_on_the_device():
     scaler.step(optimizer)
     scaler.update()
     assert torch.equal(weight.detach(), before) and scaler.get_scale() == 2.0
+
+
+def test_sparse_gradients_train():
+    embedding = torch.nn.Embedding(10, 4, sparse=True).to("mps")
+    before = embedding.weight.detach().clone()
+    embedding(torch.tensor([1, 2, 2], device="mps")).sum().backward()
+    assert embedding.weight.grad.is_sparse and embedding.weight.grad.device.type == "mps"
+    torch.optim.SGD(embedding.parameters(), lr=0.5).step()
+    change = (before - embedding.weight).detach()
+    assert change[1].tolist() == pytest.approx([0.5] * 4) and change[2].tolist() == pytest.approx([1.0] * 4) and not change[3:].any()
+
+
+def test_modules_without_memory_get_some():
+    lazy = torch.nn.LazyLinear(3).to("mps")
+    assert lazy(torch.ones(2, 5, device="mps")).shape == (2, 3) and lazy.weight.device.type == "mps"
+    with torch.device("meta"):
+        empty = torch.nn.Linear(3, 3)
+    assert empty.to_empty(device="mps").weight.device.type == "mps"
+    with FakeTensorMode():
+        assert (torch.ones(3, device="mps") + 1).device == torch.device("mps", 0)
+
+
+def test_modes_and_subclasses_see_ops():
+    class Subclass(torch.Tensor):
+        pass
+
+    x = torch.ones(3, 3, device="mps").as_subclass(Subclass)
+    assert type(x + 1) is Subclass
+    with FlopCounterMode(display=False) as counter:
+        torch.nn.Linear(3, 3).to("mps")(torch.ones(3, 3, device="mps")).sum().backward()
+    assert counter.get_total_flops() == 2 * 54

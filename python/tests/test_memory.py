@@ -1,6 +1,9 @@
 """Counters, the cache, the limits, and what out-of-memory looks like."""
 
 import gc
+import pathlib
+import subprocess
+import sys
 
 import pytest
 import torch
@@ -149,3 +152,9 @@ def test_wait_for_events_takes_addresses():
     tensor = torch.ones(16, device="mps")
     assert torch._C._mps_allocator_waitForEvents([tensor.data_ptr()]) is False
     assert torch._C._mps_allocator_waitForEvents([]) is False
+
+
+def test_nothing_is_left_of_mixed_ops():
+    soak = pathlib.Path(__file__).parents[1] / "benchmarks/soak.py"
+    done = subprocess.run([sys.executable, "-W", "ignore", soak, "15000"], capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr

@@ -1,5 +1,7 @@
 """Profiler and capture entry points: modes, errors, states."""
 
+import json
+
 import pytest
 import torch
 
@@ -70,6 +72,25 @@ def test_torch_profiler_sees_ops():
     with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU]) as profile:
         torch.ones(8, 8, device="mps") @ torch.ones(8, 8, device="mps")
     assert "aten::mm" in {event.key for event in profile.key_averages()}
+
+
+def test_torch_profiler_of_a_training_step(tmp_path):
+    # As on a Mac there is no device timeline: host events only, which have the shapes of what they worked on.
+    assert torch.profiler.supported_activities() == {torch.profiler.ProfilerActivity.CPU}
+    model = torch.nn.Linear(4, 3).to("mps")
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    with torch.profiler.profile(record_shapes=True, profile_memory=True) as profile:
+        for _ in range(3):
+            with torch.profiler.record_function("step"):
+                model(torch.ones(2, 4, device="mps")).sum().backward()
+                optimizer.step()
+            profile.step()
+    found = {event.key: event for event in profile.key_averages(group_by_input_shape=True)}
+    assert found["step"].count == 3 and found["aten::addmm"].count == 3
+    assert found["aten::addmm"].input_shapes[:3] == [[3], [2, 4], [4, 3]]
+    assert found["aten::addmm"].self_device_time_total == 0 < found["aten::addmm"].self_cpu_time_total
+    profile.export_chrome_trace(str(tmp_path / "trace.json"))
+    assert {"aten::addmm", "AddmmBackward0"} <= {event.get("name") for event in json.loads((tmp_path / "trace.json").read_text())["traceEvents"]}
 
 
 CAPTURE = """

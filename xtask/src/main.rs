@@ -20,7 +20,7 @@ usage: ./dev <command>
   test           everything CI does: format, lints, tidy, Rust tests, Python tests
   test ARGS      the Python tests that ARGS select (paths and options of pytest)
   build          build and install the package into .venv
-  bench [NAME]   the benchmarks (alloc, fast_math, op_overhead, training, trace, shader, memory, engine); all without NAME
+  bench [NAME]   the benchmarks (alloc, fast_math, op_overhead, training, trace, shader, memory, soak, engine); all without NAME
   bench engine   kernels against C, PoCL and ATen: --engine scalar|vector, --all-cores, --large, --library, KERNEL...
   conformance msl [PACKAGE...]
                  how much public Metal source compiles; downloads it first
@@ -111,7 +111,7 @@ fn bench(workspace: &Workspace, names: &[String]) -> Result<()> {
         command("cargo").args(bench).run(workspace)?;
         ran += 1;
     }
-    for name in ["op_overhead", "training", "trace", "shader", "memory", "engine"] {
+    for name in ["op_overhead", "training", "trace", "shader", "memory", "soak", "engine"] {
         if wanted(name) {
             command(environment::python(workspace)).arg(format!("python/benchmarks/{name}.py")).run(workspace)?;
             ran += 1;

@@ -140,12 +140,16 @@ void checkDevices(
   });
 }
 
-void checkDevices(const CheckedOp& op, std::initializer_list<std::vector<at::Tensor>> tensors) {
+c10::OperatorHandle handleOf(const CheckedOp& op) {
   const std::string name(op.name);
   const auto dot = name.find('.');
   const auto overload = dot == std::string::npos ? std::string() : name.substr(dot + 1);
-  const auto handle = c10::Dispatcher::singleton().findSchemaOrThrow(
+  return c10::Dispatcher::singleton().findSchemaOrThrow(
       ("aten::" + name.substr(0, dot)).c_str(), overload.c_str());
+}
+
+void checkDevices(const CheckedOp& op, std::initializer_list<std::vector<at::Tensor>> tensors) {
+  const auto handle = handleOf(op);
   Checker checker(op);
   outArgumentsFirst(handle.schema(), [&](size_t index, const c10::Argument& argument) {
     for (const auto& tensor : tensors.begin()[index]) {

@@ -35,6 +35,9 @@ struct CheckedOp {
   const char* wrapper;
 };
 
+// The dispatcher's entry of the op, of namespace `aten`.
+c10::OperatorHandle handleOf(const CheckedOp& op);
+
 // Checks the arguments of a boxed call, the last ones on the stack.
 void checkDevices(
     const CheckedOp& op, const c10::OperatorHandle& handle, const torch::jit::Stack& stack);

@@ -337,6 +337,11 @@ torch::CppFunction redispatchKernel(const CheckedOp& op) {
   return torch::CppFunction::makeFromBoxedFunctor(std::make_unique<RedispatchFunctor>(op));
 }
 
+void redispatchBoxed(const CheckedOp& op, Stack* stack) {
+  const auto handle = handleOf(op);
+  redispatch(handle, c10::DispatchKeySet(c10::DispatchKey::MPS), stack, *makePlan(handle.schema()));
+}
+
 torch::CppFunction warningFallbackKernel() {
   return torch::CppFunction::makeFromBoxedFunction<&warningFallback>();
 }

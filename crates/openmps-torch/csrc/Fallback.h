@@ -12,7 +12,10 @@ namespace openmps {
 // A kernel that redispatches `op` to the CPU.
 torch::CppFunction redispatchKernel(const CheckedOp& op);
 
-// The same, with the warning of PYTORCH_ENABLE_MPS_FALLBACK=1.
+// What that kernel does when its device checks are done, for an unboxed one: the arguments are the whole stack.
+void redispatchBoxed(const CheckedOp& op, torch::jit::Stack* stack);
+
+// A kernel that redispatches with the warning of PYTORCH_ENABLE_MPS_FALLBACK=1.
 torch::CppFunction warningFallbackKernel();
 
 // Raises PyTorch's NotImplementedError for ops without an MPS kernel.

@@ -1,22 +1,25 @@
-// Unboxed kernels for the most used ops: alias the arguments, call the CPU kernel behind
-// at::cpu::<op> directly (no dispatcher, no IValues), adopt the results.
+// Unboxed kernels: alias the arguments, call the CPU kernel behind at::cpu::<op> directly (no dispatcher, no IValues), adopt
+// the results. What is not plain goes the boxed way after all: a dtype that the CPU's kernel refuses, a result that is no
+// block of its own.
 //
-// Saves about 0.3 us a call against the boxed redispatch. The list is in gen_ops.py; an op in it
-// returns fresh tensors only, never an argument or a view of one.
+// Saves about 0.3 us a call against the boxed redispatch. gen_ops.py chooses the ops: of simple arguments, with fresh results.
 #pragma once
 
 #include "Aliasing.h"
 #include "DeviceCheck.h"
+#include "Fallback.h"
 #include "MPSAllocator.h"
 #include "MPSStream.h"
 #include "Profile.h"
 
 #include <ATen/core/IListRef.h>
 #include <ATen/core/LegacyTypeDispatch.h>
+#include <ATen/core/boxing/impl/boxing.h>
 #include <torch/library.h>
 
 #include <algorithm>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 namespace openmps {
@@ -134,6 +137,21 @@ struct FastArgument<const c10::List<std::optional<at::Tensor>>&> {
   }
 };
 
+// Whether a result owns its memory. A kernel that returned an argument or a view of one has to be called the boxed way, which
+// knows whose memory that is.
+inline bool isFresh(const at::Tensor& result) {
+  if (C10_UNLIKELY(!result.defined() || !result.has_storage())) {
+    return true;
+  }
+  const auto& pointer = result.unsafeGetTensorImpl()->unsafe_storage().data_ptr();
+  return pointer.get() == nullptr || pointer.get_deleter() == &deleteBlock;
+}
+
+template <class... T>
+bool isFresh(const std::tuple<T...>& results) {
+  return std::apply([](const auto&... result) { return (isFresh(result) && ...); }, results);
+}
+
 inline at::Tensor adoptResult(at::Tensor&& result) {
   return adopt(std::move(result));
 }
@@ -145,6 +163,14 @@ std::tuple<T...> adoptResult(std::tuple<T...>&& results) {
         return std::tuple<T...>(adoptResult(std::move(result))...);
       },
       std::move(results));
+}
+
+// The same call the boxed way. One instance for all ops of a signature.
+template <class... A>
+[[gnu::cold, gnu::noinline]] torch::jit::Stack callBoxed(const CheckedOp& op, A... arguments) {
+  auto stack = c10::impl::boxArgs<A...>(std::forward<A>(arguments)...);
+  redispatchBoxed(op, &stack);
+  return stack;
 }
 
 // Checks in the schema's argument order; the common case is one comparison per tensor. Then the kernel's
@@ -173,8 +199,17 @@ struct FunctionalKernel<op, R (*)(A...), function> {
   static R call(A... arguments) {
     ProfiledOperation profiled;
     FastCheck<op, A...>::run(profiled, arguments...);
-    const CpuKernelScope scope;
-    return adoptResult(function(FastArgument<A>::alias(arguments)...));
+    try {
+      const CpuKernelScope scope;
+      R results = function(FastArgument<A>::alias(arguments)...);
+      if (C10_LIKELY(isFresh(results))) {
+        return adoptResult(std::move(results));
+      }
+    } catch (const c10::NotImplementedError&) {
+      // The boxed way raises it again, or computes in a wide dtype.
+    }
+    auto results = callBoxed<A...>(op, std::forward<A>(arguments)...);
+    return c10::impl::PopResult<R>::call(results);
   }
 };
 
@@ -187,9 +222,15 @@ struct InplaceKernel<op, at::Tensor& (*)(at::Tensor&, A...), function> {
   static at::Tensor& call(at::Tensor& self, A... arguments) {
     ProfiledOperation profiled;
     FastCheck<op, const at::Tensor&, A...>::run(profiled, self, arguments...);
-    const CpuKernelScope scope;
-    at::Tensor self_alias = FastArgument<const at::Tensor&>::alias(self);
-    function(self_alias, FastArgument<A>::alias(arguments)...);
+    try {
+      const CpuKernelScope scope;
+      at::Tensor self_alias = FastArgument<const at::Tensor&>::alias(self);
+      function(self_alias, FastArgument<A>::alias(arguments)...);
+      return self;
+    } catch (const c10::NotImplementedError&) {
+      // As above.
+    }
+    callBoxed<at::Tensor&, A...>(op, self, std::forward<A>(arguments)...);
     return self;
   }
 };
