@@ -14,7 +14,7 @@ pub const KERNEL_SYMBOL: &str = "openmps_kernel";
 /// The constant that an object exports.
 pub const INFO_SYMBOL: &str = "openmps_kernel_info";
 /// Changed whenever generated code and runtime would misunderstand each other; part of cache keys.
-pub const ABI_VERSION: u32 = 4;
+pub const ABI_VERSION: u32 = 5;
 
 /// Threads of one SIMD-group.
 pub const SIMD_WIDTH: usize = 32;
@@ -71,6 +71,17 @@ pub(crate) enum Mode {
     Fiber = 1,
 }
 
+/// Which threadgroups the code of whole SIMD-groups is right for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum WholeSimdgroups {
+    /// All: the kernel cannot tell which threads form a SIMD-group.
+    Never = 0,
+    /// Those whose rows are whole SIMD-groups, or that have one row.
+    InThreadgroup = 1,
+    /// As before, and each SIMD-group starts at a multiple of 32 in the grid.
+    InGrid = 2,
+}
+
 /// Facts about a generated kernel, found by the code generator.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -97,7 +108,7 @@ pub(crate) struct KernelInfo {
     pub(crate) step_threads: u32,
     /// Not 0 when a call runs the threads of a SIMD-group together.
     pub(crate) vectorized: u32,
-    /// Not 0 when that is right only where rows of a threadgroup are whole SIMD-groups, or it has one row.
+    /// A [`WholeSimdgroups`].
     pub(crate) whole_simdgroups: u32,
     /// Why it was not vectorised though asked for; 0 for no reason.
     pub(crate) refusal: u32,

@@ -8,7 +8,7 @@ use openmps_engine::{
     Bindings, CompiledKernel, Completion, DispatchError, EngineError, Grid, KernelProperties, KernelSignature,
 };
 
-use crate::abi::{GroupContext, PRIVATE_BYTES_MAX, SIMD_WIDTH, THREADS_PER_GROUP_MAX};
+use crate::abi::{GroupContext, PRIVATE_BYTES_MAX, SIMD_WIDTH, THREADS_PER_GROUP_MAX, WholeSimdgroups};
 use crate::bind::{BoundArguments, bind};
 use crate::cost::Cost;
 use crate::group::{self, FiberKernel};
@@ -89,7 +89,9 @@ impl CpuKernel {
 
     /// The kernel with code for the threadgroups of `grid`.
     fn for_shape(&self, grid: &Grid) -> Result<&Self, DispatchError> {
-        let runs_all = self.entry.info().whole_simdgroups == 0 || has_whole_simdgroups(grid);
+        let needed = self.entry.info().whole_simdgroups;
+        let runs_all = needed == WholeSimdgroups::Never as u32
+            || has_whole_simdgroups(grid) && (needed == WholeSimdgroups::InThreadgroup as u32 || starts_whole(grid));
         let Some(other) = self.other.as_ref().filter(|_| !runs_all) else { return Ok(self) };
         let made = other.made.get_or_init(|| (other.make)().map(Box::new));
         made.as_deref()
@@ -148,6 +150,11 @@ fn has_whole_simdgroups(grid: &Grid) -> bool {
     let last_width = grid.threads[0] % grid.group[0];
     let is_whole = |width: u64| width.is_multiple_of(SIMD_WIDTH as u64);
     most(1) * most(2) <= 1 || (is_whole(most(0)) && is_whole(u64::from(last_width)))
+}
+
+/// Whether the first thread of each row of a threadgroup is at a multiple of 32 in the grid.
+fn starts_whole(grid: &Grid) -> bool {
+    u64::from(grid.group[0]).is_multiple_of(SIMD_WIDTH as u64) || grid.groups()[0] == 1
 }
 
 /// The same threads in threadgroups of at most `most` that suit the CPU, for a kernel that cannot tell the difference.
@@ -313,6 +320,14 @@ mod tests {
         assert!(!whole([128, 8, 1], [16, 2, 1]));
         assert!(whole([207, 1, 1], [64, 4, 1]), "there is one row");
         assert!(whole([207, 3, 5], [70, 1, 1]), "each threadgroup has one row");
+    }
+
+    #[test]
+    fn rows_start_at_simdgroups_of_the_grid() {
+        let whole = |threads, group| starts_whole(&Grid { threads, group });
+        assert!(whole([128, 8, 2], [64, 2, 2]));
+        assert!(whole([48, 2, 1], [48, 1, 1]), "each row of the grid has one threadgroup");
+        assert!(!whole([96, 1, 1], [48, 1, 1]), "the second starts at 48");
     }
 
     #[test]

@@ -5,6 +5,7 @@
 
 mod alignment;
 mod barriers;
+mod constant;
 mod division;
 mod entry;
 mod facts;
@@ -149,6 +150,7 @@ fn build(
     let form = form(module, meeting, waiting);
     let flat = link_entry(module, machine, &kernel, signature, form)?;
     inline_everything(module, machine, form.symbol())?;
+    constant::run(module.function(form.symbol()).expect("the entry was linked"));
     observer.after("inline", module)?;
     if form == Form::Fiber {
         turns::run(module, machine)?;

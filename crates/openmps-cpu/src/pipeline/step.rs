@@ -22,27 +22,47 @@ pub(super) struct Source {
     pub(super) flat: bool,
     /// Whether it asks for lanes, SIMD-groups or quads by number.
     pub(super) asks_for_lanes: bool,
+    /// Whether it asks for the position in the grid.
+    pub(super) asks_for_grid: bool,
 }
 
-/// Writes the function of one thread: `(context, x, y, z, index)`, the position and the linear index in the threadgroup.
+/// Writes the function of one thread: `(context, x, y, z, index)`, the position and the linear index in the threadgroup. Where
+/// SIMD-groups can be told apart, each of them starts at a multiple of 32 in the grid, as [`KernelInfo::whole_simdgroups`] says.
+///
+/// [`KernelInfo::whole_simdgroups`]: crate::abi::KernelInfo::whole_simdgroups
 ///
 /// # Errors
 /// A parameter whose LLVM type does not fit the signature.
-pub(super) fn source(kernel: Function<'_>, signature: &KernelSignature) -> Result<Source, EngineError> {
+pub(super) fn source(
+    kernel: Function<'_>,
+    signature: &KernelSignature,
+    has_lane_operations: bool,
+) -> Result<Source, EngineError> {
     let (types, flat) = entry::parameters(kernel, signature)?;
+    let asks = |about: fn(Builtin) -> bool| {
+        signature.arguments.iter().zip(kernel.parameters()).any(|(argument, parameter)| {
+            let is_asked = matches!(&argument.kind, ArgumentKind::Builtin { builtin, .. } if about(*builtin));
+            is_asked && !parameter.is_unused()
+        })
+    };
+    let asks_for_lanes = asks(numbers_lanes);
     let mut text = entry::declaration(&kernel.name(), &types);
     let position = "i32 %local.x, i32 %local.y, i32 %local.z, i32 %index";
     let _ = writeln!(text, "define void @{KERNEL_SYMBOL}(ptr %context, {position}) {ATTRIBUTES} {{\nentry:");
     text.push_str(&entry::context_loads());
     text.push_str(&entry::argument_loads(signature, &types));
-    text.push_str(entry::GRID_POSITION);
+    let grid_position = if has_lane_operations || asks_for_lanes {
+        // Says what holds anyway.
+        text.push_str("  %start.whole = and i32 %start.x, -32\n");
+        entry::GRID_POSITION.replacen("%start.x", "%start.whole", 1)
+    } else {
+        entry::GRID_POSITION.to_owned()
+    };
+    text.push_str(&grid_position);
     text.push_str(entry::BUILT_INS);
     let _ = writeln!(text, "{}  ret void\n}}\n!0 = !{{}}", entry::call(&kernel.name(), signature, &types));
-    let asks_for_lanes = signature.arguments.iter().zip(kernel.parameters()).any(|(argument, parameter)| {
-        let numbers_lanes = matches!(&argument.kind, ArgumentKind::Builtin { builtin, .. } if numbers_lanes(*builtin));
-        numbers_lanes && !parameter.is_unused()
-    });
-    Ok(Source { text, flat, asks_for_lanes })
+    let asks_for_grid = asks(|builtin| builtin == Builtin::ThreadPositionInGrid);
+    Ok(Source { text, flat, asks_for_lanes, asks_for_grid })
 }
 
 /// Whether the value depends on which threads form a SIMD-group.

@@ -6,8 +6,10 @@ use openmps_llvm::{Module, PassOptions, TargetMachine};
 
 use super::entry::Form;
 use super::observe::Observer;
-use super::{check_calls, facts, inline_everything, internal, isolate, link_text, prepare, stack, step, threadgroup};
-use crate::abi::{KERNEL_SYMBOL, SIMD_WIDTH};
+use super::{
+    check_calls, constant, facts, inline_everything, internal, isolate, link_text, prepare, stack, step, threadgroup,
+};
+use crate::abi::{KERNEL_SYMBOL, SIMD_WIDTH, WholeSimdgroups};
 use crate::lower::{self, Lanes};
 use crate::split::{self, STEP, Steps};
 use crate::vectorize::{self, Refusal};
@@ -61,17 +63,23 @@ pub(super) fn build(
     observer.after("lower", module)?;
     let source = {
         let function = module.function(&kernel).expect("isolate returned its name");
-        step::source(function, signature)?
+        step::source(function, signature, has_lane_operations)?
     };
     link_text(module, machine, &source.text)?;
     inline_everything(module, machine, KERNEL_SYMBOL)?;
+    constant::run(module.function(KERNEL_SYMBOL).expect("the source was linked"));
     observer.after("inline", module)?;
     let threadgroup_bytes = threadgroup::run(module, Form::Loop, signature)?;
     observer.after("threadgroup", module)?;
     stack::run(module, machine, signature)?;
     let flat = source.flat && !has_lane_operations && threadgroup_bytes == 0;
     let mut facts = facts::before_optimizing(module, Form::Loop, flat, threadgroup_bytes)?;
-    facts.whole_simdgroups = u32::from(has_lane_operations || source.asks_for_lanes);
+    let tells_simdgroups = has_lane_operations || source.asks_for_lanes;
+    facts.whole_simdgroups = match (tells_simdgroups, source.asks_for_grid) {
+        (false, _) => WholeSimdgroups::Never,
+        (true, false) => WholeSimdgroups::InThreadgroup,
+        (true, true) => WholeSimdgroups::InGrid,
+    } as u32;
     facts.vectorized = 1;
     observer.after("stack", module)?;
     if vectorize::is_too_large(module) {
@@ -79,7 +87,7 @@ pub(super) fn build(
     }
     run_passes(module, machine, BEFORE)?;
     observer.after("before-vectorize", module)?;
-    let has_barriers = vectorize::run(module, facts.whole_simdgroups != 0)?;
+    let has_barriers = vectorize::run(module, tells_simdgroups)?;
     observer.after("vectorize", module)?;
     if has_barriers {
         facts.frame_bytes = split_at_barriers(module, machine)?;

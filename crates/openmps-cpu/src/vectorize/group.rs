@@ -3,6 +3,9 @@
 //! Where each thread reads `x[4 * i]` to `x[4 * i + 3]`, each of the four reads has a step of four elements, and together they are one
 //! wide access and a shuffle. Addresses are compared as a root, multiples of values and a constant. An extension is looked
 //! through: that its operand does not wrap between lanes is what the use of the group checks, with room for its members.
+//!
+//! Members may be moved over accesses of other elements of the lane. Buffers are different, or one buffer that is bound twice at the
+//! same place, as for an operation in place.
 
 use std::collections::HashMap;
 
@@ -14,6 +17,8 @@ use super::transfer::{Step, is_pure, steps};
 
 /// Most members of a group: more make shuffles of more registers than there are.
 const MEMBERS_MAX: i64 = 8;
+/// The metadata of loads that give the same whenever they are done.
+const INVARIANT: &str = "invariant.load";
 /// Deepest expression that is taken apart.
 const DEPTH_MAX: u32 = 32;
 
@@ -76,6 +81,18 @@ struct Access<'m> {
     /// None for what can be in no group.
     pattern: Option<Pattern<'m>>,
     writes: bool,
+    /// Whether nothing writes what it reads.
+    is_invariant: bool,
+}
+
+impl Access<'_> {
+    /// Whether the order of two accesses makes no difference, one of which writes at least.
+    fn commutes(&self, other: &Self) -> bool {
+        if self.is_invariant || other.is_invariant {
+            return true;
+        }
+        self.pattern.as_ref().zip(other.pattern.as_ref()).is_some_and(|(a, b)| a.is_apart(b))
+    }
 }
 
 /// What members of a group have in common, and where they differ.
@@ -95,14 +112,37 @@ type Term<'m> = (Value<'m>, Option<CastOp>, i64);
 
 impl Pattern<'_> {
     fn is_like(&self, other: &Pattern<'_>) -> bool {
-        let same_values = self.terms.len() == other.terms.len()
-            && self.terms.iter().zip(&other.terms).all(|(a, b)| a.0 == b.0 && a.1 == b.1 && a.2 == b.2);
-        same_values
+        self.has_same_terms(other)
             && self.root == other.root
             && self.ty == other.ty
             && self.is_store == other.is_store
             && self.is_checked == other.is_checked
             && self.stride == other.stride
+    }
+}
+
+impl Pattern<'_> {
+    /// Whether no lane touches what a lane touches by `other`.
+    fn is_apart(&self, other: &Pattern<'_>) -> bool {
+        let is_argument = |root: Value<'_>| {
+            let load = root.as_instruction().filter(|it| it.opcode().is(PlainOp::Load));
+            load.is_some_and(|load| load.metadata(INVARIANT).is_some())
+        };
+        let are_buffers = self.root != other.root && is_argument(self.root) && is_argument(other.root);
+        if are_buffers && self.bytes != other.bytes {
+            return true;
+        }
+        let are_known = self.root == other.root || are_buffers;
+        let apart = self.offset.wrapping_sub(other.offset).rem_euclid(self.stride);
+        are_known
+            && self.has_same_terms(other)
+            && self.stride == other.stride
+            && (self.bytes.max(other.bytes)..=self.stride - self.bytes.max(other.bytes)).contains(&apart)
+    }
+
+    fn has_same_terms(&self, other: &Pattern<'_>) -> bool {
+        self.terms.len() == other.terms.len()
+            && self.terms.iter().zip(&other.terms).all(|(a, b)| a.0 == b.0 && a.1 == b.1 && a.2 == b.2)
     }
 }
 
@@ -117,7 +157,8 @@ fn accesses<'m>(module: &Module<'m>, analysis: &Analysis<'m>, block: &[Instructi
             Opcode::Plain(_) | Opcode::Binary(_) | Opcode::Cast(_) => continue,
         };
         let pattern = if is_access { pattern(module, analysis, instruction, writes) } else { None };
-        accesses.push(Access { instruction, pattern, writes });
+        let is_invariant = is_access && instruction.metadata(INVARIANT).is_some();
+        accesses.push(Access { instruction, pattern, writes, is_invariant });
     }
     accesses
 }
@@ -242,8 +283,15 @@ fn allowed<'m>(accesses: &[Access<'m>], members: &[&Access<'m>]) -> Option<Group
     let places: Vec<usize> = members.iter().map(|member| place(member)).collect::<Option<_>>()?;
     let (first, last) = (*places.iter().min()?, *places.iter().max()?);
     let is_store = members[0].writes;
-    let is_between = |(at, access): (usize, &Access<'m>)| !places.contains(&at) && (is_store || access.writes);
-    if accesses.iter().enumerate().skip(first).take(last - first).any(is_between) {
+    let stays = |(at, access): (usize, &Access<'m>)| {
+        let moves_over = |&(&place, member): &(&usize, &&Access<'m>)| {
+            let is_passed = if is_store { place < at } else { at < place };
+            is_passed && !member.commutes(access)
+        };
+        let matters = !places.contains(&at) && (is_store || access.writes);
+        matters && places.iter().zip(members).any(|passed| moves_over(&passed))
+    };
+    if accesses.iter().enumerate().skip(first).take(last - first).any(stays) {
         return None;
     }
     let lead = if is_store { last } else { first };

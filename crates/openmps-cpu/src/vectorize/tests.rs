@@ -21,6 +21,7 @@ fn source(body: &str) -> String {
 const DECLARATIONS: &str = "declare float @openmps_lane.1.0.32(float) convergent
 declare i32 @openmps_lane_index() memory(none)
 declare float @unknown(float)
+!0 = !{}
 ";
 
 fn with_function<R>(text: &str, run: impl FnOnce(&Module<'_>, Function<'_>) -> R) -> R {
@@ -294,7 +295,14 @@ fn accesses_side_by_side_are_a_group_unless_something_is_between() {
     };
     assert_eq!(count(""), 2);
     assert_eq!(count("  %s = fadd float %va, 1.0"), 2);
-    assert_eq!(count("  store float 0.0, ptr %pa"), 0);
+    assert_eq!(count("  store float 0.0, ptr %pa"), 2, "another element of each lane");
+    let of_second = "  %early = or disjoint i32 %twice, 1
+  %early.long = zext i32 %early to i64
+  %early.at = getelementptr float, ptr %p, i64 %early.long
+  store float 0.0, ptr %early.at";
+    assert_eq!(count(of_second), 0, "what the second load reads");
+    assert_eq!(count("  %q = load ptr, ptr %p\n  store float 0.0, ptr %q"), 0, "anything");
+    assert_eq!(count("  %n = load i32, ptr %p, !invariant.load !0"), 2);
     assert_eq!(count("  %e = call float @unknown(float %va)"), 0);
 }
 

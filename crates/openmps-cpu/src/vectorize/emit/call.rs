@@ -1,6 +1,6 @@
 //! Calls: LLVM's intrinsics on vectors, everything else once for each active lane.
 
-use openmps_llvm::{Instruction, IntPredicate, PlainOp, Type, TypeKind, Value};
+use openmps_llvm::{Instruction, PlainOp, TypeKind, Value};
 
 use super::super::marker::{LANE_INDEX, Marker};
 use super::super::refusal::Refusal;
@@ -35,10 +35,7 @@ fn vector_operands(name: &str) -> Option<u32> {
     })
 }
 
-/// The computation of one lane from the lane's operands.
-type Lane<'f, 'a, 'm> = dyn FnMut(&mut Emitter<'a, 'm>, &[Value<'m>]) -> Result<Option<Value<'m>>, Refusal> + 'f;
-
-impl<'a, 'm> Emitter<'a, 'm> {
+impl<'m> Emitter<'_, 'm> {
     pub(super) fn call(&mut self, call: Instruction<'m>) -> Result<(), Refusal> {
         let function = call.called_function().ok_or(Refusal::Instruction)?;
         let name = function.name();
@@ -166,81 +163,6 @@ impl<'a, 'm> Emitter<'a, 'm> {
             emitter.copy_fast_math(call, instruction);
             Ok((!is_void).then(|| call.as_value()))
         })
-    }
-
-    /// A loop over the active lanes: `lane` gets the operands of one, all of them vectors here.
-    pub(super) fn lane_loop(
-        &mut self,
-        operands: &[Value<'m>],
-        result: Option<Type<'m>>,
-        mut lane: impl FnMut(&mut Self, &[Value<'m>]) -> Result<Option<Value<'m>>, Refusal>,
-    ) -> Result<Option<Value<'m>>, Refusal> {
-        let scalars: Vec<Value<'m>> = operands.iter().map(|operand| operand.ty().scalar().poison()).collect();
-        self.lane_loop_of(operands, &scalars, result, &mut lane)
-    }
-
-    /// As [`lane_loop`](Self::lane_loop); operands of the type of their `sources` are shared by the lanes.
-    pub(super) fn lane_loop_of(
-        &mut self,
-        operands: &[Value<'m>],
-        sources: &[Value<'m>],
-        result: Option<Type<'m>>,
-        lane: &mut Lane<'_, 'a, 'm>,
-    ) -> Result<Option<Value<'m>>, Refusal> {
-        let before = self.builder.block().expect("the builder is placed");
-        let bits = self.bits(self.active());
-        let [turn, done] = ["lane", "lanes"].map(|name| self.block(name));
-        self.builder.br(turn);
-        self.builder.position_at_end(turn);
-        let left = self.builder.phi(self.bits_ty());
-        left.add_incoming(bits, before);
-        let results = result.map(|ty| {
-            let results = self.builder.phi(ty);
-            results.add_incoming(ty.poison(), before);
-            results
-        });
-        let no_poison = self.context().i1().all_ones();
-        let index = self.builder.intrinsic("llvm.cttz", &[self.bits_ty()], &[left.as_value(), no_poison]).as_value();
-        let own: Vec<Value<'m>> = operands
-            .iter()
-            .zip(sources)
-            .map(
-                |(&operand, source)| {
-                    if operand.ty() == source.ty() { operand } else { self.builder.extract_element(operand, index) }
-                },
-            )
-            .collect();
-        let one = lane(self, &own)?;
-        let next_results = match (results, one) {
-            (Some(results), Some(one)) => Some(self.insert_lane(results.as_value(), one, index)),
-            _ => None,
-        };
-        let less = self.builder.sub(left.as_value(), self.bits_ty().const_int(1));
-        let rest = self.builder.and(left.as_value(), less);
-        let end = self.builder.block().expect("the builder is placed");
-        left.add_incoming(rest, end);
-        if let (Some(results), Some(next)) = (results, next_results) {
-            results.add_incoming(next, end);
-        }
-        let is_last = self.builder.icmp(IntPredicate::Eq, rest, self.bits_ty().zero());
-        self.builder.cond_br(is_last, done, turn);
-        self.builder.position_at_end(done);
-        Ok(next_results)
-    }
-
-    /// One lane's result into those of all; field by field for structures.
-    fn insert_lane(&self, results: Value<'m>, one: Value<'m>, index: Value<'m>) -> Value<'m> {
-        if one.ty().fields().is_empty() {
-            return self.builder.insert_element(results, one, index);
-        }
-        let mut all = results;
-        for (number, _) in (0..).zip(one.ty().fields()) {
-            let field = self.builder.extract_value(one, number);
-            let lanes = self.builder.extract_value(all, number);
-            let lanes = self.builder.insert_element(lanes, field, index);
-            all = self.builder.insert_value(all, lanes, number);
-        }
-        all
     }
 
     /// `llvm.memset` of a private variable that is laid out lane by lane.

@@ -4,6 +4,7 @@ use openmps_llvm::{AttributePlace, Instruction, IntPredicate, Ordering, TypeKind
 
 use super::super::refusal::Refusal;
 use super::super::shape::Shape;
+use super::atomic::is_threadgroup_memory;
 use super::{Emitter, WIDTH};
 
 /// How the addresses of lanes lie.
@@ -389,7 +390,9 @@ impl<'m> Emitter<'_, 'm> {
     }
 }
 
-/// Accesses that must stay as they are: atomic and volatile ones.
+/// Accesses that must stay as they are: volatile ones, and atomic ones of memory that other cores see.
 fn is_special(access: Instruction<'_>) -> bool {
-    access.is_volatile() || access.ordering().is_some_and(|ordering| ordering != Ordering::NotAtomic)
+    let is_atomic = access.ordering().is_some_and(|ordering| ordering != Ordering::NotAtomic);
+    let is_shared = access.operands().last().is_some_and(|&pointer| !is_threadgroup_memory(pointer));
+    access.is_volatile() || (is_atomic && is_shared)
 }

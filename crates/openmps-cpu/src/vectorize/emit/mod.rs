@@ -19,6 +19,7 @@ mod instruction;
 mod lanes;
 mod matrix;
 mod memory;
+mod turn;
 mod value;
 
 use std::collections::HashMap;
