@@ -27,7 +27,7 @@ def make_base(torch) -> type:
             if stream_id == -1:
                 stream_id = _openmps.stream_from_pool()
             elif not _openmps.is_stream(stream_id):
-                raise RuntimeError(f"Invalid MPS stream id: {stream_id}, expected 0 to 32")
+                raise RuntimeError(f"stream_id={stream_id} not found")
             return super().__new__(cls, stream_id=stream_id, device_index=0, device_type=_DEVICE_TYPE_MPS)
 
         def __reduce__(self):

@@ -27,7 +27,9 @@ def test_macos_version():
 def test_unknown_macos_versions_warn():
     with pytest.warns(UserWarning, match=re.escape("Checking for unexpected MacOS 99.1 returning false")):
         assert torch.backends.mps.is_macos_or_newer(99, 1) is False
-    with pytest.warns(UserWarning, match=re.escape("Can't check whether running on 15.9+ returning one for 15.2+")):
+    with pytest.warns(UserWarning, match=re.escape("Checking for unexpected MacOS 27.0 returning false")):
+        assert torch.backends.mps.is_macos_or_newer(27, 0) is False
+    with pytest.warns(UserWarning, match=re.escape("Can't check whether running on 15.9+ returning one for 15.1+")):
         assert torch.backends.mps.is_macos_or_newer(15, 9) is True
 
 
@@ -101,7 +103,7 @@ def test_dlpack_device():
 _ANSWERS = """
     import torch
     print(torch.backends.mps.get_name(), torch.backends.mps.get_core_count(), torch.mps.recommended_max_memory(), torch._C._mps_maxBufferLength())
-    print(torch.backends.mps.is_macos_or_newer(15, 2), torch.backends.mps.is_macos_or_newer(26, 0))
+    print(torch.backends.mps.is_macos_or_newer(15, 1), torch.backends.mps.is_macos_or_newer(26, 0))
     for size in (4 << 30, 10 << 30):
         try:
             torch.empty(size, dtype=torch.uint8, device="mps")

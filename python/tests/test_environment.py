@@ -87,6 +87,7 @@ def test_log_profile_info_is_validated():
     ("value", "text"),
     [
         ("64", "invalid profiling options 64 passed to PYTORCH_MPS_TRACE_SIGNPOSTS"),
+        (str(1 << 19), f"invalid signpost types {1 << 19} passed to PYTORCH_MPS_TRACE_SIGNPOSTS"),
         # Event signposts cannot include the scheduling interval.
         (
             str(1 << 16 | 8 | 32),

@@ -140,7 +140,7 @@ def test_weights_of_four_bits():
     expected = x @ ((codes.float() - 8) * scales + zeros).t()
     given = torch.ops.aten._weight_int4pack_mm(x.to("mps"), packed, group, scales_and_zeros.to("mps"))
     torch.testing.assert_close(given.cpu(), expected, rtol=1e-5, atol=1e-4)
-    with pytest.raises(RuntimeError, match="innerKTiles need to be 2, 4, or 8, got 3"):
+    with pytest.raises(RuntimeError, match="_convert_weight_to_int4pack_mps : innerKTiles need to be 2, 4, or 8, got 3"):
         torch.ops.aten._convert_weight_to_int4pack(torch.zeros(8, 16, dtype=torch.uint8, device="mps"), 3)
 
 

@@ -17,8 +17,7 @@ fn current_stream_id() -> u32 {
 /// Makes the stream with this id the calling thread's current one.
 #[pyfunction]
 fn set_current_stream_id(id: i64) -> PyResult<()> {
-    let stream = stream_with_id(id)
-        .ok_or_else(|| PyRuntimeError::new_err(format!("Invalid MPS stream id: {id}, expected 0 to 32")))?;
+    let stream = stream_with_id(id).ok_or_else(|| PyRuntimeError::new_err(format!("stream_id={id} not found")))?;
     stream.set_current();
     Ok(())
 }

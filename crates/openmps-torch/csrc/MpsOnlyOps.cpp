@@ -120,12 +120,12 @@ Tensor maxPool2dBackward(
 // Two weights a byte, [N, K / 2], the even column in the low half. The packed shape is the one that every backend reports; the
 // bytes in it keep their order.
 Tensor convertWeightToInt4pack(const Tensor& self, int64_t inner_k_tiles) {
-  TORCH_CHECK(self.dim() == 2, "_convert_weight_to_int4pack: expects weight to be 2D tensor.");
+  TORCH_CHECK(self.dim() == 2, "_convert_weight_to_int4pack_mps : expect weight to be 2D tensor.");
   TORCH_CHECK(
-      self.scalar_type() == at::kByte, "_convert_weight_to_int4pack: expects weight to be kByte.");
+      self.scalar_type() == at::kByte, "_convert_weight_to_int4pack_mps : expect weight to be kByte.");
   TORCH_CHECK(
       inner_k_tiles == 2 || inner_k_tiles == 4 || inner_k_tiles == 8,
-      "_convert_weight_to_int4pack: innerKTiles need to be 2, 4, or 8, got ",
+      "_convert_weight_to_int4pack_mps : innerKTiles need to be 2, 4, or 8, got ",
       inner_k_tiles);
   const int64_t rows = self.size(0);
   const int64_t columns = self.size(1) * 2;
@@ -144,11 +144,26 @@ Tensor convertWeightToInt4pack(const Tensor& self, int64_t inner_k_tiles) {
 // self [M, K] times the dequantized [N, K] weights; scales and zeros are [K / group, N, 2].
 Tensor weightInt4packMm(
     const Tensor& self, const Tensor& mat2, int64_t group_size, const Tensor& scales_and_zeros) {
+  TORCH_CHECK(self.dim() == 2, "_weight_int4pack_mm_mps : expect A to be 2D tensor.");
+  TORCH_CHECK(
+      self.scalar_type() == at::kFloat || self.scalar_type() == at::kHalf ||
+          self.scalar_type() == at::kBFloat16,
+      "_weight_int4pack_mm_mps : expect A to be either 32-bit or 16-bit float tensor.");
+  TORCH_CHECK(self.is_contiguous(), "_weight_int4pack_mm_mps : expect A to be contiguous.");
+  TORCH_CHECK(
+      mat2.scalar_type() == at::kInt, "_weight_int4pack_mm_mps : expect B to be int32 tensor.");
+  TORCH_CHECK(mat2.is_contiguous(), "_weight_int4pack_mm_mps : expect B to be contiguous.");
+  TORCH_CHECK(mat2.dim() == 4, "_weight_int4pack_mm_mps : expect B to 4d tensor.");
   TORCH_CHECK(
       group_size == 32 || group_size == 64 || group_size == 128 || group_size == 256,
-      "_weight_int4pack_mm: expect qGroupSize to be 32, 64, 128 or 256, got ",
+      "_weight_int4pack_mm_mps: expect qGroupSize to be 32, 64, 128 or 256, got ",
       group_size);
-  TORCH_CHECK(self.dim() == 2 && self.is_contiguous(), "_weight_int4pack_mm: expects A to be a contiguous 2D tensor.");
+  TORCH_CHECK(
+      scales_and_zeros.dim() == 3 && scales_and_zeros.size(1) == mat2.size(0) * 8 &&
+          scales_and_zeros.size(2) == 2,
+      "_weight_int4pack_mm_mps: expect qScaleAndZeros to be 3d tensor with sizes [:, ",
+      mat2.size(0) * 8,
+      ", 2]");
   const int64_t rows = mat2.size(0) * 8;
   const int64_t columns = self.size(1);
   const auto bytes = mat2.contiguous().view({rows, columns / 8}).view(at::kByte);

@@ -78,9 +78,16 @@ struct GeometricKernel {
   }
 };
 
+void checkBernoulliDtype(const at::TensorBase& self) {
+  TORCH_CHECK_NOT_IMPLEMENTED(
+      !at::isComplexType(self.scalar_type()),
+      "bernoulli is not implemented for complex types on MPS");
+}
+
 template <class Rng>
 struct BernoulliScalarKernel {
   void operator()(at::Tensor& self, double p, OptionalGenerator gen) {
+    checkBernoulliDtype(self);
     fillPointwise(self, OPENMPS_POINTWISE_BERNOULLI, p, 0, gen);
   }
 };
@@ -88,6 +95,7 @@ struct BernoulliScalarKernel {
 template <class Rng>
 struct BernoulliTensorKernel {
   void operator()(at::Tensor& self, const at::Tensor& p, OptionalGenerator gen) {
+    checkBernoulliDtype(self);
     if (p.dim() == 0) {
       const auto scalar = p.item().toDouble();
       TORCH_CHECK(

@@ -7,6 +7,7 @@
 #include <ATen/ExpandUtils.h>
 #include <ATen/native/TensorFactories.h>
 #include <ATen/native/UnaryOps.h>
+#include <ATen/ops/mul.h>
 #include <ATen/ops/multinomial_native.h>
 #include <ATen/ops/ones_like.h>
 
@@ -56,9 +57,15 @@ std::tuple<at::Tensor, at::Tensor> nativeDropout(
     return {input.clone(), at::ones_like(input, input.options().dtype(at::kBool))};
   }
   TORCH_CHECK(
-      at::isFloatingType(input.scalar_type()),
-      "native_dropout_mps: input must be a floating-point tensor, got ",
+      at::isFloatingType(input.scalar_type()) || at::isComplexType(input.scalar_type()),
+      "native_dropout_mps: input must be a floating-point or complex tensor, got ",
       input.scalar_type());
+  if (at::isComplexType(input.scalar_type())) {
+    // One decision for both parts: what is dropped from ones scales the numbers.
+    const auto ones = at::ones_like(input, input.options().dtype(c10::toRealValueType(input.scalar_type())));
+    const auto [scales, mask] = nativeDropout(ones, p, train);
+    return {at::mul(input, scales), mask};
+  }
   const auto values = input.contiguous();
   const auto output = at::empty_like(values);
   const auto mask = at::empty_like(values, values.options().dtype(at::kBool));

@@ -111,12 +111,12 @@ impl Device {
     }
 }
 
-/// Minor versions that PyTorch knows by name, per major version.
-const KNOWN_MINORS: [(i64, &[i64]); 4] = [(14, &[0, 2, 4]), (15, &[0, 1, 2]), (26, &[0, 2, 4]), (27, &[0])];
+/// Minor versions that PyTorch's switch names, per major version; what is older than macOS 15 is always there.
+const KNOWN_MINORS: [(i64, &[i64]); 2] = [(15, &[0, 1]), (26, &[0, 2, 4])];
 
 fn os_answer(announced: (u32, u32), major: i64, minor: i64) -> OsAnswer {
     let is_at_least = |minor| (i64::from(announced.0), i64::from(announced.1)) >= (major, minor);
-    if major == 13 {
+    if matches!(major, 13 | 14) {
         return OsAnswer { is_at_least: true, warning: None };
     }
     let Some((_, minors)) = KNOWN_MINORS.iter().find(|known| known.0 == major) else {
@@ -166,7 +166,7 @@ mod tests {
     #[test]
     fn known_versions_answer_without_a_warning() {
         for (major, minor, is_at_least) in
-            [(13, 9, true), (14, 4, true), (15, 0, true), (15, 2, true), (26, 0, false), (27, 0, false)]
+            [(13, 9, true), (14, 7, true), (15, 0, true), (15, 1, true), (26, 0, false), (26, 4, false)]
         {
             let answer = os_answer((15, 2), major, minor);
             assert_eq!(answer, OsAnswer { is_at_least, warning: None }, "{major}.{minor}");
@@ -177,7 +177,10 @@ mod tests {
     fn unknown_versions_warn_with_pytorchs_texts() {
         let answer = os_answer((15, 2), 15, 7);
         assert!(answer.is_at_least);
-        assert_eq!(answer.warning.as_deref(), Some("Can't check whether running on 15.7+ returning one for 15.2+"));
+        assert_eq!(answer.warning.as_deref(), Some("Can't check whether running on 15.7+ returning one for 15.1+"));
+        let answer = os_answer((27, 0), 27, 0);
+        assert!(!answer.is_at_least);
+        assert_eq!(answer.warning.as_deref(), Some("Checking for unexpected MacOS 27.0 returning false"));
         let answer = os_answer((15, 2), 12, 3);
         assert!(!answer.is_at_least);
         assert_eq!(answer.warning.as_deref(), Some("Checking for unexpected MacOS 12.3 returning false"));

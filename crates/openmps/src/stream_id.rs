@@ -27,7 +27,10 @@ pub enum StreamError {
         line: u32,
     },
     /// A command could not be executed at all.
-    #[error("{message}")]
+    #[error(
+        "MPS command buffer execution failed: {message}. This error may have been asynchronously reported, so the stack trace \
+         below might be incorrect."
+    )]
     Execution {
         /// Whether memory ran out.
         is_oom: bool,
@@ -36,4 +39,14 @@ pub enum StreamError {
         /// What the engine said.
         message: String,
     },
+}
+
+impl StreamError {
+    /// What the kernel or the engine said, without PyTorch's words around it.
+    #[must_use]
+    pub fn message(&self) -> &str {
+        match self {
+            Self::Kernel { message, .. } | Self::Execution { message, .. } => message,
+        }
+    }
 }

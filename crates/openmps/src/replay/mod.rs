@@ -154,7 +154,7 @@ impl Replay<'_> {
         self.kernel.encode(self.stream, bindings, &retained, grid)?;
         let result = self.stream.synchronize();
         let time = started.elapsed();
-        Ok(Outcome { time, error: result.err().map(|error: StreamError| error.to_string()) })
+        Ok(Outcome { time, error: result.err().map(|error: StreamError| error.message().to_owned()) })
     }
 
     /// Bytes that the launch can read and bytes that it can write, each once: the tensors where the caller said what they are,

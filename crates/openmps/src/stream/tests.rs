@@ -144,7 +144,11 @@ fn the_first_error_is_deferred_and_reported_once() {
     stream.encode(failing("first"));
     stream.encode(failing("second"));
     stream.wait_idle();
-    assert_eq!(stream.synchronize().unwrap_err().to_string(), "first");
+    assert_eq!(
+        stream.synchronize().unwrap_err().to_string(),
+        "MPS command buffer execution failed: first. This error may have been asynchronously reported, so the stack trace below \
+         might be incorrect."
+    );
     assert_eq!(stream.synchronize(), Ok(()));
     stream.encode(failing("third"));
     let error = stream.synchronize().unwrap_err();
@@ -162,7 +166,7 @@ fn a_panic_ends_its_command_only() {
         Ok(())
     }));
     let error = stream.synchronize().unwrap_err();
-    assert_eq!(error.to_string(), "command stopped by a panic: of value 7");
+    assert_eq!(error.message(), "command stopped by a panic: of value 7");
     assert_eq!(ran.load(Ordering::Relaxed), 1);
 }
 
@@ -175,8 +179,8 @@ fn kernel_messages_come_before_failed_commands() {
         Err(StreamError::internal("failed as well"))
     }));
     assert_eq!(stream.error_buffer_address() % 256, 0);
-    assert_eq!(stream.synchronize().unwrap_err().to_string(), "index 9 is out of bounds");
-    assert_eq!(stream.synchronize().unwrap_err().to_string(), "failed as well");
+    assert_eq!(stream.synchronize().unwrap_err().message(), "index 9 is out of bounds");
+    assert_eq!(stream.synchronize().unwrap_err().message(), "failed as well");
     assert_eq!(stream.synchronize(), Ok(()));
 }
 
@@ -275,7 +279,7 @@ fn engines_may_finish_elsewhere_fail_panic_or_forget() {
     let run = |dispatch: fn(Completion)| {
         let kernel = Arc::new(Odd { signature: signature("odd"), dispatch });
         stream.encode(Command::dispatch(kernel, Bindings::default(), ONE_THREAD));
-        stream.synchronize().map_err(|error| error.to_string())
+        stream.synchronize().map_err(|error| error.message().to_owned())
     };
     let elsewhere = run(|completion| {
         thread::spawn(move || {
@@ -352,5 +356,5 @@ fn a_forked_child_starts_with_idle_streams_and_works() {
     }
     assert!(!stream.is_idle(), "the parent's queue is as it was");
     drop(open);
-    assert_eq!(stream.synchronize().unwrap_err().to_string(), "of the parent");
+    assert_eq!(stream.synchronize().unwrap_err().message(), "of the parent");
 }

@@ -46,7 +46,7 @@ pub enum DistributionError {
         dtype: Dtype,
     },
     /// Dropout of integers; the text is PyTorch's.
-    #[error("native_dropout_mps: input must be a floating-point tensor, got {}", .0.scalar_type())]
+    #[error("native_dropout_mps: input must be a floating-point or complex tensor, got {}", .0.scalar_type())]
     DropoutInput(Dtype),
     /// Two tensors that belong together have different sizes.
     #[error("{kernel}: {what} has {given} elements, expected {expected}")]

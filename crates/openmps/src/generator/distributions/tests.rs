@@ -204,7 +204,7 @@ fn dropout_scales_what_it_keeps() {
     assert!(none.iter().all(|&value| value == 0.0) && mask.iter().all(|&kept| kept == 0));
     let mut mask_out = unsafe_mask(&mut mask);
     let error = drawn_error::<i32>(4, |out| dropout(out, &mut mask_out, start, &input(&[1_i32, 2, 3, 4]), 0.5));
-    assert_eq!(error, "native_dropout_mps: input must be a floating-point tensor, got Int");
+    assert_eq!(error, "native_dropout_mps: input must be a floating-point or complex tensor, got Int");
 }
 
 fn unsafe_mask(mask: &mut [u8]) -> Output {
