@@ -11,6 +11,7 @@ mod entry;
 mod facts;
 mod isolate;
 mod observe;
+mod optimize;
 mod sites;
 mod stack;
 mod step;
@@ -30,10 +31,6 @@ use crate::vectorize::Refusal;
 use entry::Form;
 use observe::Observer;
 use vector::Failure;
-
-/// Most instructions of a kernel whose loops and straight code are made vectors. Above, looking for vectors takes a third of the time
-/// (PyTorch's `igammac`, 9,000 instructions: 0.5 of 1.4 seconds), and branches leave few of them.
-const VECTORIZED_INSTRUCTIONS_MAX: usize = 3000;
 
 /// How threads that wait at barriers run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -168,7 +165,7 @@ fn build(
         facts.frame_bytes = u32::try_from(barriers::run(module, machine)?).unwrap_or(u32::MAX);
         observer.after("barriers", module)?;
     }
-    optimize(module, machine)?;
+    optimize::run(module, machine, form)?;
     observer.after("optimize", module)?;
     check_calls(module, signature)?;
     facts::store(module, machine, facts, signature)
@@ -271,13 +268,6 @@ fn inline_everything(module: &mut Module<'_>, machine: &TargetMachine, symbol: &
     isolate::hide_all_but(module, symbol);
     isolate::inline_all_but(module, symbol);
     module.run_passes("always-inline,globaldce", Some(machine), PassOptions::default()).map_err(internal)
-}
-
-fn optimize(module: &mut Module<'_>, machine: &TargetMachine) -> Result<(), EngineError> {
-    let instructions: usize = module.functions().into_iter().map(|function| function.instructions().len()).sum();
-    let vectorize = instructions <= VECTORIZED_INSTRUCTIONS_MAX;
-    let options = PassOptions { vectorize_loops: vectorize, vectorize_straight: vectorize, ..PassOptions::default() };
-    module.run_passes("default<O2>", Some(machine), options).map_err(internal)
 }
 
 #[cfg(test)]
