@@ -5,7 +5,7 @@ use openmps_llvm::opcode::PlainOp;
 use openmps_llvm::{Function, Module, TargetMachine, Value};
 
 use super::entry::Form;
-use super::link_text;
+use super::{isolate, link_text};
 use crate::abi::{ABI_VERSION, INFO_SYMBOL, INFO_WORDS, KernelInfo, Mode, PRIVATE_BYTES_MAX};
 use crate::lower::order::weak_topological_order;
 
@@ -26,6 +26,9 @@ pub(super) fn before_optimizing(
 ) -> Result<KernelInfo, EngineError> {
     let function = module.function(form.symbol()).expect("the entry was linked");
     let mut cost = 0_u32;
+    for function in module.functions().into_iter().filter(|&other| other != function) {
+        cost = cost.saturating_add(u32::try_from(function.instructions().len()).unwrap_or(u32::MAX));
+    }
     let (mut used_arguments, mut compared_arguments) = ([0_u32; 4], [0_u32; 4]);
     for instruction in function.instructions() {
         cost = cost.saturating_add(1);
@@ -105,12 +108,12 @@ pub(super) fn store(
     link_text(module, machine, &text)
 }
 
-/// Bytes of all stack arrays, with room for calls where a function was not inlined. Together with `frame_bytes` of one thread they
+/// Bytes of all stack arrays, with room for the frames of functions that call themselves. Together with `frame_bytes` of one thread they
 /// have a limit.
 fn private_bytes(module: &Module<'_>, frame_bytes: u32, signature: &KernelSignature) -> Result<u32, EngineError> {
     let unsupported = |reason: String| EngineError::Unsupported(format!("kernel '{}': {reason}", signature.name));
     let definitions: Vec<_> = module.functions().into_iter().filter(|function| !function.is_declaration()).collect();
-    let mut bytes = if definitions.len() > 1 { RECURSION_BYTES } else { 0 };
+    let mut bytes = if isolate::has_recursion(module) { RECURSION_BYTES } else { 0 };
     let instructions = definitions.into_iter().flat_map(Function::instructions);
     for alloca in instructions.filter(|it| it.opcode().is(PlainOp::Alloca)) {
         let count = alloca.operand(0).as_const_int();

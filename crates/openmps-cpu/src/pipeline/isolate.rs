@@ -11,10 +11,13 @@ use openmps_llvm::{
 };
 
 use super::internal;
+use super::optimize::ORDINARY_INSTRUCTIONS_MAX;
 use crate::split::MARKER;
 
 /// What the kernel is called from here on, whatever its host name.
 const KERNEL_NAME: &str = "openmps_air_kernel";
+/// Least size of a function that can stay out of line.
+const SHARED_INSTRUCTIONS_MIN: usize = 200;
 /// Function attributes of the front end's target, and floating-point promises.
 const STRING_ATTRIBUTES: [&str; 14] = [
     "approx-func-fp-math",
@@ -93,23 +96,60 @@ pub(super) fn hide_all_but(module: &Module<'_>, name: &str) {
     }
 }
 
-/// Asks for every definition but `name` to be inlined, except those that call themselves on some way: Metal has no recursion,
-/// but its compiler accepts functions whose calls of each other end, and so do PyTorch's headers.
-pub(super) fn inline_all_but(module: &Module<'_>, name: &str) {
-    let definitions: Vec<Function<'_>> =
-        module.functions().into_iter().filter(|function| !function.is_declaration()).collect();
-    let callees: BTreeMap<Function<'_>, Vec<Function<'_>>> =
-        definitions.iter().map(|&function| (function, callees(function))).collect();
-    for &function in definitions.iter().filter(|function| function.name() != name) {
-        let attribute = if reaches_itself(function, &callees) { "noinline" } else { "alwaysinline" };
+/// Asks for every definition but `name` to be inlined, except those that call themselves on some way (Metal has no recursion,
+/// but its compiler accepts functions whose calls of each other end, and so do PyTorch's headers), and, with `keeps_large`, large ones
+/// that are called in several places when the code would be large: a kernel that computes four elements a thread has four copies otherwise.
+pub(super) fn inline_all_but(module: &Module<'_>, name: &str, keeps_large: bool) {
+    let callees = callees_of_definitions(module);
+    let mut sizes = BTreeMap::new();
+    let total = module.function(name).map_or(0, |function| expanded_size(function, &callees, &mut sizes));
+    let mut sites = BTreeMap::<Function<'_>, usize>::new();
+    for &callee in callees.values().flatten() {
+        *sites.entry(callee).or_default() += 1;
+    }
+    for &function in callees.keys().filter(|function| function.name() != name) {
+        let is_shared = sites.get(&function).is_some_and(|&count| count > 1);
+        let size = expanded_size(function, &callees, &mut sizes);
+        let stays = keeps_large && total > ORDINARY_INSTRUCTIONS_MAX && is_shared && size >= SHARED_INSTRUCTIONS_MIN;
+        let attribute = if stays || reaches_itself(function, &callees) { "noinline" } else { "alwaysinline" };
+        function.remove_attribute(AttributePlace::Function, "alwaysinline");
         function.add_attribute(AttributePlace::Function, attribute, 0);
     }
 }
 
+/// Instructions of `function` with everything inlined that it calls; functions that call themselves count once.
+fn expanded_size<'m>(
+    function: Function<'m>,
+    callees: &BTreeMap<Function<'m>, Vec<Function<'m>>>,
+    sizes: &mut BTreeMap<Function<'m>, usize>,
+) -> usize {
+    if let Some(&size) = sizes.get(&function) {
+        return size;
+    }
+    let own = function.instructions().len();
+    sizes.insert(function, own);
+    let mut size = own;
+    for &callee in callees.get(&function).into_iter().flatten() {
+        size = size.saturating_add(expanded_size(callee, callees, sizes));
+    }
+    sizes.insert(function, size);
+    size
+}
+
+/// Whether some definition calls itself on some way.
+pub(super) fn has_recursion(module: &Module<'_>) -> bool {
+    let callees = callees_of_definitions(module);
+    callees.keys().any(|&function| reaches_itself(function, &callees))
+}
+
+fn callees_of_definitions<'m>(module: &'m Module<'_>) -> BTreeMap<Function<'m>, Vec<Function<'m>>> {
+    let definitions = module.functions().into_iter().filter(|function| !function.is_declaration());
+    definitions.map(|function| (function, callees(function))).collect()
+}
+
 /// Whether a function that waits at barriers calls itself, so that it is not inlined.
 pub(super) fn waits_in_recursion(module: &Module<'_>) -> bool {
-    let definitions = module.functions().into_iter().filter(|function| !function.is_declaration());
-    let callees: BTreeMap<Function<'_>, Vec<Function<'_>>> = definitions.map(|it| (it, callees(it))).collect();
+    let callees = callees_of_definitions(module);
     let waits = |function: &Function<'_>| callees[function].iter().any(|callee| callee.name() == MARKER);
     let waiting: Vec<Function<'_>> = callees.keys().copied().filter(waits).collect();
     waiting.into_iter().any(|function| {

@@ -146,7 +146,8 @@ fn build(
     observer.after("lower", module)?;
     let form = form(module, meeting, waiting);
     let flat = link_entry(module, machine, &kernel, signature, form)?;
-    inline_everything(module, machine, form.symbol())?;
+    let keeps_large = form == Form::Loop && !threadgroup::has_variables(module);
+    inline(module, machine, form.symbol(), keeps_large)?;
     constant::run(module.function(form.symbol()).expect("the entry was linked"));
     observer.after("inline", module)?;
     if form == Form::Fiber {
@@ -263,10 +264,16 @@ fn link_text(module: &mut Module<'_>, machine: &TargetMachine, text: &str) -> Re
     module.link(part).map_err(internal)
 }
 
-/// Makes function `symbol` the only one, but for functions that call themselves.
-fn inline_everything(module: &mut Module<'_>, machine: &TargetMachine, symbol: &str) -> Result<(), EngineError> {
+/// Makes function `symbol` the only one, but for functions that call themselves and, with `keeps_large`, large ones that are called
+/// in several places of large code.
+fn inline(
+    module: &mut Module<'_>,
+    machine: &TargetMachine,
+    symbol: &str,
+    keeps_large: bool,
+) -> Result<(), EngineError> {
     isolate::hide_all_but(module, symbol);
-    isolate::inline_all_but(module, symbol);
+    isolate::inline_all_but(module, symbol, keeps_large);
     module.run_passes("always-inline,globaldce", Some(machine), PassOptions::default()).map_err(internal)
 }
 

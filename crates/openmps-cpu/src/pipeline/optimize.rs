@@ -15,7 +15,7 @@ use super::internal;
 /// Most instructions of a kernel that `default<O2>` gets. Above, looking for vectors and unrolling take a third of the time
 /// (PyTorch's `igammac`, 19,000 instructions: the short list takes 0.8 instead of 1.3 seconds and makes two thirds of the code),
 /// and branches leave few of them.
-const ORDINARY_INSTRUCTIONS_MAX: usize = 3000;
+pub(super) const ORDINARY_INSTRUCTIONS_MAX: usize = 3000;
 
 /// Variables become values, each computation is made once and outside of loops, small loops disappear.
 const SIMPLIFY: &str = "sroa,early-cse<memssa>,instcombine<no-verify-fixpoint>,simplifycfg<switch-range-to-icmp>,\

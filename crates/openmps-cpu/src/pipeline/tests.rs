@@ -1,4 +1,4 @@
-//! Code for another CPU than this one: what x86-64 hides about the order of memory.
+//! Code for another CPU than this one: what x86-64 hides about the order of memory. What is inlined.
 
 use openmps_engine::EngineOptions;
 use openmps_llvm::{CodeGenLevel, Context, TargetMachine};
@@ -69,4 +69,39 @@ fn a_fence_of_the_device_is_one_on_arm() {
       %p = getelementptr i32, ptr addrspace(1) %x, i32 1
       store i32 2, ptr addrspace(1) %p";
     check(fenced, &["dmb\tish"]);
+}
+
+/// Assembly of a kernel that calls a function of 200 multiplications and additions `calls` times.
+fn calling(calls: usize) -> String {
+    use std::fmt::Write as _;
+
+    let mut text = String::from("define internal float @large(float %v0) {\n");
+    for step in 0..200 {
+        let _ = writeln!(text, "  %m{step} = fmul float %v{step}, 0x3FF{:03x}0000000000", step + 1);
+        let _ = writeln!(text, "  %v{} = fadd float %m{step}, %v0", step + 1);
+    }
+    text.push_str(
+        "  ret float %v200\n}\ndefine void @k(ptr addrspace(1) %x) {\n  %r0 = load float, ptr addrspace(1) %x\n",
+    );
+    for call in 0..calls {
+        let _ = writeln!(text, "  %r{} = call float @large(float %r{call})", call + 1);
+    }
+    let _ = writeln!(text, "  store float %r{calls}, ptr addrspace(1) %x\n  ret void\n}}");
+    let metadata = PUBLISH.split_once("!air.kernel").unwrap().1.replace("@publish", "@k").replace("uint", "float");
+    let _ = writeln!(text, "!air.kernel{metadata}");
+    let context = Context::new();
+    let module = context.parse_ir(&text).unwrap();
+    let (air, kernels) = openmps_air::verify_and_reflect(module.write_bitcode().as_bytes()).unwrap();
+    let machine = TargetMachine::generic(CodeGenLevel::Default).unwrap();
+    let options = EngineOptions::default();
+    let text = emit_for(&machine, &air, &kernels[0], &options, Waiting::Split, TargetMachine::emit_assembly).unwrap();
+    String::from_utf8(text.as_bytes().to_vec()).unwrap()
+}
+
+#[test]
+fn large_functions_stay_out_of_line_where_the_code_would_be_large() {
+    let multiplications = |text: &str| text.matches("mulss").count();
+    let (few, many) = (calling(3), calling(20));
+    assert_eq!(multiplications(&few), 600, "{few}");
+    assert_eq!(multiplications(&many), 200, "{many}");
 }

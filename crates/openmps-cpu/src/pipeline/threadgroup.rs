@@ -57,6 +57,11 @@ pub(super) fn run(module: &mut Module<'_>, form: Form, signature: &KernelSignatu
     })
 }
 
+/// Whether there are variables to place.
+pub(super) fn has_variables(module: &Module<'_>) -> bool {
+    module.globals().into_iter().any(|global| global.address_space() == THREADGROUP_SPACE)
+}
+
 fn block_address(function: Function<'_>) -> Instruction<'_> {
     let entry = function.entry().expect("it is defined");
     let found = entry.instructions().into_iter().find(|instruction| instruction.as_value().name() == BLOCK_NAME);

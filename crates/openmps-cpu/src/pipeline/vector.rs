@@ -6,9 +6,7 @@ use openmps_llvm::{Module, PassOptions, TargetMachine};
 
 use super::entry::Form;
 use super::observe::Observer;
-use super::{
-    check_calls, constant, facts, inline_everything, internal, isolate, link_text, prepare, stack, step, threadgroup,
-};
+use super::{check_calls, constant, facts, inline, internal, isolate, link_text, prepare, stack, step, threadgroup};
 use crate::abi::{KERNEL_SYMBOL, SIMD_WIDTH, WholeSimdgroups};
 use crate::lower::{self, Lanes};
 use crate::split::{self, STEP, Steps};
@@ -66,7 +64,7 @@ pub(super) fn build(
         step::source(function, signature, has_lane_operations)?
     };
     link_text(module, machine, &source.text)?;
-    inline_everything(module, machine, KERNEL_SYMBOL)?;
+    inline(module, machine, KERNEL_SYMBOL, false)?;
     constant::run(module.function(KERNEL_SYMBOL).expect("the source was linked"));
     observer.after("inline", module)?;
     let threadgroup_bytes = threadgroup::run(module, Form::Loop, signature)?;
