@@ -25,11 +25,12 @@ from torchgen.model import DeviceCheckType, DispatchKey, NativeFunction, SchemaK
 
 YAML = pathlib.Path(torchgen.__file__).parent / "packaged/ATen/native"
 
-# Written in C++: Factories.cpp, Copy.cpp, Views.cpp.
+# Written in C++: Factories.cpp, Copy.cpp, Views.cpp, Cdist.cpp.
 OWN_KERNELS = {
     "empty.memory_format", "empty_strided",
     "copy_", "_copy_from", "_copy_from_and_resize", "_local_scalar_dense", "record_stream",
     "as_strided", "view", "_reshape_alias", "unfold", "view_as_real", "view_as_complex",
+    "_cdist_backward",
 }  # fmt: skip
 
 # RandomOps.cpp, RandomSampling.cpp: they draw from the MPS generator, so none may reach a CPU kernel.

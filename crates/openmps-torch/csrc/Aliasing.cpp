@@ -9,6 +9,7 @@
 #include <c10/core/InferenceMode.h>
 #include <c10/core/impl/LocalDispatchKeySet.h>
 
+#include <array>
 #include <atomic>
 #include <cstring>
 
@@ -188,6 +189,37 @@ void writeBackStorage(c10::TensorImpl* target, const at::Tensor& alias, const Al
   target->set_storage_keep_dtype(storage);
 }
 
+// TensorImpls of this thread's aliases that no call uses.
+class SpareImpls {
+ public:
+  SpareImpls() = default;
+  SpareImpls(const SpareImpls&) = delete;
+  SpareImpls& operator=(const SpareImpls&) = delete;
+  ~SpareImpls() {
+    while (count_ != 0) {
+      c10::raw::intrusive_ptr::decref(impls_[--count_]);
+    }
+    is_open_ = false;
+  }
+  c10::TensorImpl* take() {
+    return count_ == 0 ? nullptr : impls_[--count_];
+  }
+  bool hasPlace() const {
+    return is_open_ && count_ < impls_.size();
+  }
+  void give(c10::TensorImpl* impl) {
+    impls_[count_++] = impl;
+  }
+
+ private:
+  std::array<c10::TensorImpl*, 8> impls_{};
+  size_t count_ = 0;
+  // Destructors of other thread-local objects may still run ops.
+  bool is_open_ = true;
+};
+
+thread_local SpareImpls spareImpls;
+
 } // namespace
 
 StoragePtr twinOf(c10::StorageImpl* storage) {
@@ -237,6 +269,38 @@ at::Tensor cpuAlias(const at::Tensor& tensor, AliasMap* map) {
     alias->set_wrapped_number(true);
   }
   return at::Tensor(std::move(alias));
+}
+
+ScopedAlias::ScopedAlias(const at::Tensor& tensor) {
+  auto* source = tensor.unsafeGetTensorImpl();
+  if (C10_UNLIKELY(!isMps(tensor))) {
+    alias_ = tensor;
+    return;
+  }
+  // The flag of a wrapped number cannot be taken back.
+  is_reusable_ = source->layout() == c10::kStrided && source->has_storage() && !source->is_wrapped_number();
+  auto* impl = is_reusable_ ? spareImpls.take() : nullptr;
+  if (C10_UNLIKELY(impl == nullptr)) {
+    alias_ = cpuAlias(tensor);
+    return;
+  }
+  alias_ = at::Tensor(c10::intrusive_ptr<c10::TensorImpl, c10::UndefinedTensorImpl>::reclaim(impl));
+  TensorImplAccess::storage(impl) =
+      c10::Storage(twinOf(source->unsafe_storage().unsafeGetStorageImpl()));
+  TensorImplAccess::keySet(impl) = toCpuKeySet(source->key_set());
+  TensorImplAccess::dtype(impl) = source->dtype();
+  impl->set_sizes_and_strides(source->sizes(), source->strides(), source->storage_offset());
+}
+
+ScopedAlias::~ScopedAlias() {
+  if (C10_UNLIKELY(
+          !is_reusable_ || !spareImpls.hasPlace() || alias_.use_count() != 1 ||
+          alias_.weak_use_count() != 1 || !TensorImplAccess::isPlain(alias_.unsafeGetTensorImpl()))) {
+    return;
+  }
+  auto* impl = alias_.unsafeReleaseTensorImpl();
+  TensorImplAccess::storage(impl) = c10::Storage();
+  spareImpls.give(impl);
 }
 
 at::Tensor adopt(at::Tensor&& result, const AliasMap* map) {

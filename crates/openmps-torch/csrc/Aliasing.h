@@ -35,6 +35,26 @@ c10::intrusive_ptr<c10::StorageImpl> twinOf(c10::StorageImpl* storage);
 // layouts are added to `map`, so that results that reuse them find their way back.
 at::Tensor cpuAlias(const at::Tensor& tensor, AliasMap* map = nullptr);
 
+// A CPU tensor over the memory of an argument for the time of one call; a CPU tensor stands for itself. The TensorImpl serves
+// the thread's next calls again, unless the kernel kept it: making and destroying one costs more than the rest.
+class ScopedAlias {
+ public:
+  explicit ScopedAlias(const at::Tensor& tensor);
+  ~ScopedAlias();
+  ScopedAlias(const ScopedAlias&) = delete;
+  ScopedAlias& operator=(const ScopedAlias&) = delete;
+  at::Tensor& get() {
+    return alias_;
+  }
+  operator const at::Tensor&() const { // NOLINT: stands in the place of an argument
+    return alias_;
+  }
+
+ private:
+  at::Tensor alias_;
+  bool is_reusable_ = false;
+};
+
 // The MPS tensor for a result of a CPU kernel; in place when nobody else holds `result`. A result
 // that is a view of an argument in `map` gets that argument's MPS storage.
 at::Tensor adopt(at::Tensor&& result, const AliasMap* map = nullptr);

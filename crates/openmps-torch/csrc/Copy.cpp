@@ -46,10 +46,6 @@ void orderWithQueuedKernels(const at::Tensor& dst, const at::Tensor& src, bool n
   }
 }
 
-at::Tensor hostView(const at::Tensor& tensor) {
-  return tensor.is_mps() ? cpuAlias(tensor) : tensor;
-}
-
 at::Tensor& copy_(at::Tensor& self, const at::Tensor& src, bool non_blocking) {
   TORCH_CHECK(self.defined(), "dst is undefined");
   TORCH_CHECK(src.defined(), "src is undefined");
@@ -79,8 +75,8 @@ at::Tensor& copy_(at::Tensor& self, const at::Tensor& src, bool non_blocking) {
     profiled.beginCopy(self, src, !non_blocking);
   }
   at::AutoDispatchBelowADInplaceOrView below_autograd;
-  at::Tensor destination = hostView(self);
-  at::native::copy_(destination, hostView(src), non_blocking);
+  ScopedAlias destination(self);
+  at::native::copy_(destination.get(), ScopedAlias(src), non_blocking);
   return self;
 }
 

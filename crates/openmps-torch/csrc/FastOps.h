@@ -54,10 +54,15 @@ struct FastArgument<const at::Tensor&> {
   static std::vector<at::Tensor> tensors(const at::Tensor& value) {
     return {value};
   }
-  static at::Tensor alias(const at::Tensor& value) {
-    return C10_LIKELY(isMps(value)) ? cpuAlias(value) : value;
+  static ScopedAlias alias(const at::Tensor& value) {
+    return ScopedAlias(value);
   }
 };
+
+// A member of a list.
+inline at::Tensor aliasOf(const at::Tensor& value) {
+  return C10_LIKELY(isMps(value)) ? cpuAlias(value) : value;
+}
 
 // out arguments
 template <>
@@ -72,7 +77,7 @@ struct FastArgument<const std::optional<at::Tensor>&> {
     return value ? std::vector<at::Tensor>{*value} : std::vector<at::Tensor>();
   }
   static std::optional<at::Tensor> alias(const std::optional<at::Tensor>& value) {
-    return value ? std::optional(FastArgument<const at::Tensor&>::alias(*value)) : std::nullopt;
+    return value ? std::optional(aliasOf(*value)) : std::nullopt;
   }
 };
 
@@ -93,7 +98,7 @@ struct FastArgument<at::TensorList> {
     std::vector<at::Tensor> aliases;
     aliases.reserve(value.size());
     for (const auto& tensor : value) {
-      aliases.push_back(FastArgument<const at::Tensor&>::alias(tensor));
+      aliases.push_back(aliasOf(tensor));
     }
     return aliases;
   }
@@ -111,7 +116,7 @@ struct FastArgument<const at::ITensorListRef&> {
     std::vector<at::Tensor> aliases;
     aliases.reserve(value.size());
     for (const at::Tensor& tensor : value) {
-      aliases.push_back(FastArgument<const at::Tensor&>::alias(tensor));
+      aliases.push_back(aliasOf(tensor));
     }
     return aliases;
   }
@@ -224,8 +229,8 @@ struct InplaceKernel<op, at::Tensor& (*)(at::Tensor&, A...), function> {
     FastCheck<op, const at::Tensor&, A...>::run(profiled, self, arguments...);
     try {
       const CpuKernelScope scope;
-      at::Tensor self_alias = FastArgument<const at::Tensor&>::alias(self);
-      function(self_alias, FastArgument<A>::alias(arguments)...);
+      ScopedAlias self_alias(self);
+      function(self_alias.get(), FastArgument<A>::alias(arguments)...);
       return self;
     } catch (const c10::NotImplementedError&) {
       // As above.

@@ -46,6 +46,7 @@ void registerKernels() {
   aten.impl("embedding_renorm_", warningFallbackKernel());
   registerFactories(aten);
   registerCopies(aten);
+  registerCdist(aten);
   registerViews(aten);
   registerFastOps0(aten);
   registerFastOps1(aten);

@@ -10,6 +10,7 @@ void registerKernels();
 
 // One function per file of ops; `library` is aten under key MPS.
 void registerCopies(torch::Library& library);
+void registerCdist(torch::Library& library);
 void registerFactories(torch::Library& library);
 void registerFastOps0(torch::Library& library); // autogen_fast_ops_0.cpp, and so on
 void registerFastOps1(torch::Library& library);

@@ -17,6 +17,15 @@ class TensorImplAccess final : public c10::TensorImpl {
   static c10::Storage& storage(c10::TensorImpl* impl) {
     return impl->*(&TensorImplAccess::storage_);
   }
+  static caffe2::TypeMeta& dtype(c10::TensorImpl* impl) {
+    return impl->*(&TensorImplAccess::data_type_);
+  }
+  // Whether the tensor has anything that `ScopedAlias` does not set anew.
+  static bool isPlain(const c10::TensorImpl* impl) {
+    return impl->autograd_meta() == nullptr &&
+        impl->*(&TensorImplAccess::extra_meta_) == nullptr &&
+        (impl->*(&TensorImplAccess::pyobj_slot_)).load_pyobj() == nullptr;
+  }
   static void copyMetadata(const c10::TensorImpl* source, c10::TensorImpl* target) {
     copy_tensor_metadata(
         source, target, c10::VariableVersion(c10::VariableVersion::DISABLED), true);
