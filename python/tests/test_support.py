@@ -13,9 +13,6 @@ YAML = pathlib.Path(torchgen.__file__).parent / "packaged/ATen/native/native_fun
 
 COMPOSITES = ("CompositeImplicitAutograd", "CompositeExplicitAutograd", "CompositeExplicitAutogradNonFunctional")
 
-#: Kernels of the real backend whose results have a workspace that only its own backward can read.
-WITHOUT_MEANING_HERE = {"_lstm_mps", "lstm_mps_backward"}
-
 #: Chosen for attention instead of the real backend's own op: docs/differences.md.
 OURS = {"_scaled_dot_product_flash_attention_for_cpu", "_scaled_dot_product_flash_attention_for_cpu_backward"}
 
@@ -44,7 +41,7 @@ def _has(name, key):
 
 
 def test_every_op_of_the_real_backend_is_here(entries):
-    expected = {name for name, keys in entries.items() if "MPS" in keys} - WITHOUT_MEANING_HERE
+    expected = {name for name, keys in entries.items() if "MPS" in keys}
     missing = {name for name in expected if not any(_has(name, key) for key in ("MPS", *COMPOSITES))}
     assert not missing
     assert len(expected) > 900
@@ -68,7 +65,7 @@ def test_the_list_of_the_doctor_is_the_same(entries):
     from openmps.doctor import has_mps_kernel
 
     for name, keys in entries.items():
-        if name in OURS | ALWAYS_FALLS_BACK | WITHOUT_MEANING_HERE:
+        if name in OURS | ALWAYS_FALLS_BACK:
             continue
         expected = bool(keys & {"MPS", *COMPOSITES})
         assert has_mps_kernel(f"aten::{name}") == expected, name
@@ -127,6 +124,30 @@ def test_ops_that_only_the_real_backend_has():
     expected = torch.conv_transpose2d(x.detach().cpu(), up.cpu(), stride=2, padding=1, output_padding=1)
     given = aten._mps_convolution_transpose(x.detach(), up, [1, 1], [1, 1], [2, 2], [1, 1], 1)
     torch.testing.assert_close(given.cpu(), expected, rtol=1e-5, atol=1e-5)
+
+
+def _lstm_results(call, arguments):
+    """Outputs and all gradients, as CPU tensors; the random numbers are those of a seed."""
+    torch.manual_seed(5)
+    leaves = [[tensor.requires_grad_() for tensor in group] for group in arguments]
+    outputs = call(leaves[0][0], leaves[1], leaves[2])[:3]
+    loss = outputs[0].square().sum() + 3 * outputs[2].sum()
+    flat = [tensor for group in leaves for tensor in group]
+    torch.rand(7, device=flat[0].device)  # Backward is not the next to draw.
+    return [tensor.detach().cpu() for tensor in (*outputs, *torch.autograd.grad(loss, flat))]
+
+
+@pytest.mark.parametrize("dropout", [0.0, 0.5])
+def test_layers_of_an_lstm(dropout):
+    model = torch.nn.LSTM(3, 4, num_layers=2, bidirectional=True, batch_first=True)
+    shape = (True, 2, dropout, True, True, True)
+    groups = [[torch.randn(5, 6, 3)], [torch.randn(4, 5, 4), torch.randn(4, 5, 4)], [weight.detach() for weights in model.all_weights for weight in weights]]
+    moved = [[tensor.to("mps") for tensor in group] for group in groups]
+    given = _lstm_results(lambda *tensors: torch.ops.aten._lstm_mps(*tensors, *shape), moved)
+    # Where dropout draws, the CPU has other numbers.
+    reference = moved if dropout else groups
+    expected = _lstm_results(lambda *tensors: torch.ops.aten.lstm.input(*tensors, *shape), [[tensor.detach() for tensor in group] for group in reference])
+    torch.testing.assert_close(given, expected, rtol=1e-4, atol=1e-5)
 
 
 def test_weights_of_four_bits():

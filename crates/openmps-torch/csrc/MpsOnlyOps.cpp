@@ -1,7 +1,7 @@
 // Ops that only the real backend has kernels for, by the ops that every backend has.
 //
-// PyTorch's composite code asks for the real backend before it calls these, so only programs that name them get here. Left
-// out are _lstm_mps and its backward, whose workspace has no meaning elsewhere.
+// PyTorch's composite code asks for the real backend before it calls these, so only programs that name them get here.
+// _lstm_mps is in Lstm.cpp.
 #include "Registration.h"
 
 #include <ATen/core/Tensor.h>

@@ -55,6 +55,7 @@ void registerKernels() {
   registerPointwiseRandomOps(aten);
   registerSamplingOps(aten);
   registerAttention(aten);
+  registerLstm(aten);
   registerMpsOnlyOps(aten);
   registerTable(openLibrary("aten", c10::DispatchKey::SparseMPS), kSparseOps);
   registerTable(openLibrary("aten", c10::DispatchKey::SparseCsrMPS), kCompressedOps);

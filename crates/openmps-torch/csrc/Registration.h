@@ -19,6 +19,7 @@ void registerFastOps3(torch::Library& library);
 void registerPointwiseRandomOps(torch::Library& library); // RandomOps.cpp
 void registerSamplingOps(torch::Library& library); // RandomSampling.cpp
 void registerAttention(torch::Library& library);
+void registerLstm(torch::Library& library);
 void registerMpsOnlyOps(torch::Library& library);
 void registerViews(torch::Library& library);
 void registerHostAlias();
