@@ -49,6 +49,10 @@ pub(crate) struct GroupContext {
     pub(crate) frames: *mut u8,
 }
 
+/// Bytes of a [`GroupContext`], for the code generator.
+#[cfg(any(feature = "codegen", test))]
+pub(crate) const CONTEXT_BYTES: u64 = 88;
+
 /// Byte offsets in [`GroupContext`], for the code generator.
 #[cfg(any(feature = "codegen", test))]
 pub(crate) mod offset {
@@ -217,6 +221,7 @@ mod tests {
             assert_eq!(constant, actual as u64);
         }
         assert_eq!(size_of::<KernelInfo>(), 4 * INFO_WORDS);
+        assert_eq!(size_of::<GroupContext>() as u64, CONTEXT_BYTES);
     }
 
     #[test]

@@ -27,6 +27,8 @@ const INLINE_NANOSECONDS_MAX: u64 = 5_000;
 /// Most and fewest threads of a made-up threadgroup of a kernel that cannot observe threadgroups.
 const FLAT_THREADS: u32 = 4096;
 const FLAT_THREADS_MIN: u32 = 64;
+/// Threads of a row of a made-up threadgroup that is a tile, or a multiple.
+const FLAT_TILE_THREADS: u32 = 32;
 /// Work of a made-up threadgroup from which a smaller one is worth its call.
 const FLAT_NANOSECONDS: u64 = 4_000;
 
@@ -157,9 +159,12 @@ fn starts_whole(grid: &Grid) -> bool {
     u64::from(grid.group[0]).is_multiple_of(SIMD_WIDTH as u64) || grid.groups()[0] == 1
 }
 
-/// The same threads in threadgroups of at most `most` that suit the CPU, for a kernel that cannot tell the difference.
+/// The same threads in threadgroups of at most `most` that suit the CPU, for a kernel that cannot tell the difference. Where the
+/// program asks for tiles, neighbours in y share cache lines, and tiles stay narrow.
 fn flat_shape(grid: &Grid, most: u32) -> Grid {
-    let x = grid.threads[0].min(most);
+    let is_tile = grid.group[1] > 1 && grid.threads[1] > 1;
+    let width = if is_tile { grid.group[0].next_multiple_of(FLAT_TILE_THREADS) } else { most };
+    let x = grid.threads[0].min(most).min(width);
     let y = grid.threads[1].min(most / x);
     let z = grid.threads[2].min(most / (x * y));
     Grid { threads: grid.threads, group: [x, y, z] }
@@ -218,10 +223,14 @@ impl Dispatch<'_> {
                 size: [0; 3],
                 frames,
             };
+            let [mut x, mut y, mut z] = context.position;
             for _ in first..end {
-                context.size = self.grid.group_size_at(context.position);
+                // Word by word: a word that was just written is not read at another width, which would wait for the stores of
+                // the threadgroup before.
+                context.position = [x, y, z];
+                context.size = self.grid.group_size_at([x, y, z]);
                 self.run_group(&context)?;
-                advance(&mut context.position, groups);
+                (x, y, z) = advance((x, y, z), groups);
             }
             Ok(())
         });
@@ -262,13 +271,15 @@ fn position_of(number: u64, groups: [u32; 3]) -> [u32; 3] {
     [part(number % x), part(number / x % y), part(number / x / y)]
 }
 
-fn advance(position: &mut [u32; 3], groups: [u32; 3]) {
-    for axis in 0..3 {
-        position[axis] += 1;
-        if position[axis] < groups[axis] || axis == 2 {
-            return;
-        }
-        position[axis] = 0;
+/// The next threadgroup's position.
+#[inline]
+fn advance((x, y, z): (u32, u32, u32), groups: [u32; 3]) -> (u32, u32, u32) {
+    if x + 1 < groups[0] {
+        (x + 1, y, z)
+    } else if y + 1 < groups[1] {
+        (0, y + 1, z)
+    } else {
+        (0, 0, z + 1)
     }
 }
 
@@ -303,10 +314,10 @@ mod tests {
     #[test]
     fn positions_count_x_first() {
         let groups = [3, 2, 2];
-        let mut position = [0; 3];
+        let mut position = (0, 0, 0);
         for number in 0..12 {
-            assert_eq!(position, position_of(number, groups));
-            advance(&mut position, groups);
+            assert_eq!(<[u32; 3]>::from(position), position_of(number, groups));
+            position = advance(position, groups);
         }
     }
 
@@ -334,11 +345,15 @@ mod tests {
     fn flat_shapes_keep_the_threads() {
         for threads in [[1, 1, 1], [100_000, 1, 1], [8, 100_000, 1], [5, 7, 100_000], [u32::MAX, 1, 1]] {
             for most in [FLAT_THREADS_MIN, FLAT_THREADS] {
-                let flat = flat_shape(&Grid { threads, group: [1, 1, 1] }, most);
-                assert_eq!(flat.threads, threads);
-                assert!(flat.threads_per_group() <= u64::from(most));
-                assert!(flat.group.iter().all(|&size| size > 0));
+                for group in [[1, 1, 1], [16, 16, 1], [1000, 1, 1], [1, 1024, 1]] {
+                    let flat = flat_shape(&Grid { threads, group }, most);
+                    assert_eq!(flat.threads, threads);
+                    assert!(flat.threads_per_group() <= u64::from(most));
+                    assert!(flat.group.iter().all(|&size| size > 0));
+                }
             }
         }
+        let tile = flat_shape(&Grid { threads: [1000, 1000, 1], group: [16, 8, 1] }, FLAT_THREADS);
+        assert_eq!(tile.group, [32, 128, 1]);
     }
 }

@@ -40,6 +40,7 @@ impl Grid {
 
     /// The size of the threadgroup at `position`, smaller at the upper edges.
     #[must_use]
+    #[inline]
     pub fn group_size_at(&self, position: [u32; 3]) -> [u32; 3] {
         std::array::from_fn(|axis| {
             let first = u64::from(position[axis]) * u64::from(self.group[axis]);

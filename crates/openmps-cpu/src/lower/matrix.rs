@@ -1,13 +1,14 @@
 //! `air.simdgroup_matrix_8x8_*`: 8x8 matrices spread over a SIMD-group. A matrix is `<64 x T>`, of which each lane owns elements
 //! 0 and 1; [`crate::lanes::matrix_position`] says which they are. Loads and stores exist in two forms: pointer, elements a row,
-//! origin, transpose (AIR up to 2.7), and pointer, shape, strides, origin (AIR 2.8).
+//! origin, transpose (AIR up to 2.7), and pointer, shape, strides, origin (AIR 2.8). In lockstep they are calls that the vectoriser
+//! replaces by accesses of whole rows.
 
 use super::barrier::simdgroup_barrier;
 use super::simd::{LaneCall, lane_call, marked};
 use super::text::{Body, Ty, Value};
 use super::{Declaration, Lanes, Lowered};
 use crate::lanes::{Element, LaneOperation};
-use crate::vectorize::Marker;
+use crate::vectorize::{MATRIX_LOAD, MATRIX_STORE, Marker};
 
 pub(super) fn lower(declaration: &Declaration, body: &mut Body) -> Option<Lowered> {
     let (name, _) = declaration.parts();
@@ -16,6 +17,9 @@ pub(super) fn lower(declaration: &Declaration, body: &mut Body) -> Option<Lowere
         "store" => {
             let value = declaration.parameter(0)?;
             simdgroup_barrier(declaration, body);
+            if declaration.lanes == Lanes::Lockstep {
+                return store_in_lockstep(declaration, body, &value);
+            }
             for (index, address) in element_addresses(declaration, 1, &value.ty, body)?.iter().enumerate() {
                 let element = body.value(&value.ty.lane(), format_args!("extractelement {value}, i32 {index}"));
                 body.line(format_args!("store {element}, {address}, align {}", bytes(&value.ty)?));
@@ -26,6 +30,9 @@ pub(super) fn lower(declaration: &Declaration, body: &mut Body) -> Option<Lowere
             let ty = declaration.result.clone()?;
             // Lanes run one after another, so what others of the SIMD-group stored before must be there.
             simdgroup_barrier(declaration, body);
+            if declaration.lanes == Lanes::Lockstep {
+                return load_in_lockstep(declaration, body, &ty);
+            }
             let mut elements = Vec::new();
             for address in element_addresses(declaration, 0, &ty, body)? {
                 let align = bytes(&ty)?;
@@ -87,34 +94,80 @@ fn position(body: &mut Body) -> (Value, Value) {
     (row, column)
 }
 
-/// Addresses of the calling lane's two elements; the memory operands start at parameter `first`.
-fn element_addresses(declaration: &Declaration, first: usize, ty: &Ty, body: &mut Body) -> Option<[Value; 2]> {
+/// Where a matrix is in memory.
+struct Place {
+    /// The address of its first element.
+    start: Value,
+    /// Elements from one row to the next, and from one column to the next, as i64.
+    row_step: Value,
+    column_step: Value,
+}
+
+/// The place that the memory operands from parameter `first` on say.
+fn place(declaration: &Declaration, first: usize, ty: &Ty, body: &mut Body) -> Option<Place> {
     let pointer = declaration.parameter(first)?;
     let operands: Vec<Value> = (first + 1..first + 4).filter_map(|index| declaration.parameter(index)).collect();
     let [second, third, fourth] = operands.as_slice() else { return None };
-    let (row, column) = position(body);
-    let one = Value::int(&row.ty, 1);
-    // Strides of a column step and of a row step, and the origin.
     let (step_x, step_y, origin, transpose) = if second.ty.lanes == 2 {
         (body.extract(third, 0), body.extract(third, 1), fourth, None)
     } else {
-        (one.clone(), second.clone(), third, Some(fourth))
+        (Value::int(&Ty::scalar("i64"), 1), second.clone(), third, Some(fourth))
     };
-    let (origin_x, origin_y) = (body.extract(origin, 0), body.extract(origin, 1));
+    let (x, y) = (body.extract(origin, 0), body.extract(origin, 1));
+    let (x, y) = (body.binary("mul", &x, &step_x), body.binary("mul", &y, &step_y));
+    let offset = body.binary("add", &x, &y);
+    let start = body.value(&pointer.ty, format_args!("getelementptr {}, {pointer}, {offset}", ty.scalar));
+    // Transposed, m[r][c] lies where m[c][r] would.
+    let (row_step, column_step) = match transpose {
+        Some(flag) => (body.select(flag, &step_x, &step_y), body.select(flag, &step_y, &step_x)),
+        None => (step_y, step_x),
+    };
+    Some(Place { start, row_step, column_step })
+}
+
+/// Addresses of the calling lane's two elements; the memory operands start at parameter `first`.
+fn element_addresses(declaration: &Declaration, first: usize, ty: &Ty, body: &mut Body) -> Option<[Value; 2]> {
+    let place = place(declaration, first, ty, body)?;
+    let (row, column) = position(body);
+    let down = body.binary("mul", &row, &place.row_step);
     let addresses = [0, 1].map(|step| {
         let column = body.binary("add", &column, &Value::int(&column.ty, step));
-        // Transposed, m[r][c] lies where m[c][r] would.
-        let (down, right) = match transpose {
-            Some(flag) => (body.select(flag, &column, &row), body.select(flag, &row, &column)),
-            None => (row.clone(), column),
-        };
-        let x = body.binary("add", &origin_x, &right);
-        let y = body.binary("add", &origin_y, &down);
-        let (x, y) = (body.binary("mul", &x, &step_x), body.binary("mul", &y, &step_y));
-        let offset = body.binary("add", &x, &y);
-        body.value(&pointer.ty, format_args!("getelementptr {}, {pointer}, {offset}", ty.scalar))
+        let right = body.binary("mul", &column, &place.column_step);
+        let offset = body.binary("add", &down, &right);
+        let start = &place.start;
+        body.value(&start.ty, format_args!("getelementptr {}, {start}, {offset}", ty.scalar))
     });
     Some(addresses)
+}
+
+/// The number of a pointer's address space.
+fn space(pointer: &Ty) -> String {
+    pointer.scalar.chars().filter(char::is_ascii_digit).collect()
+}
+
+fn load_in_lockstep(declaration: &Declaration, body: &mut Body, ty: &Ty) -> Option<Lowered> {
+    let Place { start, row_step, column_step } = place(declaration, 0, ty, body)?;
+    let (name, pair_ty) =
+        (format!("{MATRIX_LOAD}{}.{}", ty.scalar, space(&start.ty)), format!("{{ {0}, {0} }}", ty.scalar));
+    body.declare(format!("declare {pair_ty} @{name}({}, i64, i64) convergent nounwind willreturn\n", start.ty));
+    let elements = body.call(&Ty::scalar(&pair_ty), &name, &[&start, &row_step, &column_step]);
+    let elements = [0, 1].map(|index| body.value(&ty.lane(), format_args!("extractvalue {elements}, {index}")));
+    Some(Lowered::Value(pair(body, ty, &elements)))
+}
+
+fn store_in_lockstep(declaration: &Declaration, body: &mut Body, matrix: &Value) -> Option<Lowered> {
+    let Place { start, row_step, column_step } = place(declaration, 1, &matrix.ty, body)?;
+    let scalar = &matrix.ty.scalar;
+    let name = format!("{MATRIX_STORE}{scalar}.{}", space(&start.ty));
+    body.declare(format!(
+        "declare void @{name}({scalar}, {scalar}, {}, i64, i64) convergent nounwind willreturn\n",
+        start.ty
+    ));
+    let elements =
+        [0, 1].map(|index| body.value(&matrix.ty.lane(), format_args!("extractelement {matrix}, i32 {index}")));
+    let [first, second] = &elements;
+    body.line(format_args!("call void @{name}({first}, {second}, {start}, {row_step}, {column_step})"));
+    Some(Lowered::Void)
 }
 
 /// Words of the runtime's operation: two elements each of A, B and C as float.

@@ -69,8 +69,13 @@ pub(super) fn text(kernel: Function<'_>, signature: &KernelSignature, form: Form
             let _ = write!(text, "{GRID_POSITION}  %index = add i32 %thread, 0\n{call}  ret void\n}}\n");
         }
     }
-    text.push_str("!0 = !{}\n");
+    text.push_str(&metadata(signature));
     Ok(Entry { text, flat })
+}
+
+/// What loads refer to: the empty node, and the bytes of the argument words, which may be read whether a thread runs or not.
+pub(super) fn metadata(signature: &KernelSignature) -> String {
+    format!("!0 = !{{}}\n!1 = !{{i64 {}}}\n", 8 * signature.arguments.len())
 }
 
 /// The types of the kernel's parameters, and whether it cannot tell threadgroups apart.
@@ -171,7 +176,7 @@ const INVARIANT: &str = ", !invariant.load !0";
 pub(super) fn context_loads() -> String {
     let mut text = String::new();
     let _ = writeln!(text, "  %arguments.at = getelementptr i8, ptr %context, i64 {}", offset::ARGUMENTS);
-    let _ = writeln!(text, "  %arguments = load ptr, ptr %arguments.at{INVARIANT}");
+    let _ = writeln!(text, "  %arguments = load ptr, ptr %arguments.at{INVARIANT}, !dereferenceable !1");
     let _ = writeln!(text, "  %threadgroup.at = getelementptr i8, ptr %context, i64 {}", offset::THREADGROUP_MEMORY);
     let _ = writeln!(text, "  %threadgroup = load ptr addrspace(3), ptr %threadgroup.at{INVARIANT}");
     for (name, start) in CONTEXT_TRIPLES {

@@ -11,7 +11,7 @@ use openmps_engine::{ArgumentKind, Builtin, EngineError, KernelSignature};
 use openmps_llvm::Function;
 
 use super::entry::{self, ATTRIBUTES};
-use crate::abi::{KERNEL_SYMBOL, offset};
+use crate::abi::{CONTEXT_BYTES, KERNEL_SYMBOL, offset};
 use crate::split::{MARKER, STEP};
 use crate::vectorize::LANES_SYMBOL;
 
@@ -60,7 +60,8 @@ pub(super) fn source(
     };
     text.push_str(&grid_position);
     text.push_str(entry::BUILT_INS);
-    let _ = writeln!(text, "{}  ret void\n}}\n!0 = !{{}}", entry::call(&kernel.name(), signature, &types));
+    let _ = write!(text, "{}  ret void\n}}\n", entry::call(&kernel.name(), signature, &types));
+    text.push_str(&entry::metadata(signature));
     let asks_for_grid = asks(|builtin| builtin == Builtin::ThreadPositionInGrid);
     Ok(Source { text, flat, asks_for_lanes, asks_for_grid })
 }
@@ -101,11 +102,21 @@ fn size_loads() -> String {
     text
 }
 
+/// The line that names the linear index of lane 0, a multiple of 32 where `whole` says that there are SIMD-groups.
+fn index_line(whole: bool) -> &'static str {
+    if whole {
+        "  %index.sum = add i32 %before, %x\n  %index = and i32 %index.sum, -32\n"
+    } else {
+        "  %index = add i32 %before, %x\n"
+    }
+}
+
 /// The exported function of a kernel without barriers: loops over the SIMD-groups of all rows.
-pub(super) fn driver() -> String {
+pub(super) fn driver(whole: bool) -> String {
+    let index = index_line(whole);
     format!(
         "declare void @{LANES_SYMBOL}(ptr, i32, i32, i32, i32, i32)
-define void @{KERNEL_SYMBOL}(ptr %context) {ATTRIBUTES} {{
+define void @{KERNEL_SYMBOL}(ptr dereferenceable({CONTEXT_BYTES}) %context) {ATTRIBUTES} {{
 entry:
 {}  br label %z.loop
 z.loop:
@@ -119,8 +130,7 @@ y.loop:
   br label %x.loop
 x.loop:
   %x = phi i32 [ 0, %y.loop ], [ %next.x, %x.loop ]
-  %index = add i32 %before, %x
-  %left = sub i32 %size.x, %x
+{index}  %left = sub i32 %size.x, %x
   call void @{LANES_SYMBOL}(ptr %context, i32 %x, i32 %y, i32 %z, i32 %index, i32 %left)
   %next.x = add i32 %x, 32
   %more.x = icmp ult i32 %next.x, %size.x
@@ -143,7 +153,8 @@ done:
 }
 
 /// The function that barriers split: runs the SIMD-group whose first thread is at this place.
-pub(super) fn numbered() -> String {
+pub(super) fn numbered(whole: bool) -> String {
+    let index = index_line(whole);
     format!(
         "declare void @{LANES_SYMBOL}(ptr, i32, i32, i32, i32, i32)
 declare void @{MARKER}() convergent nounwind
@@ -152,8 +163,7 @@ entry:
 {}  %plane = mul i32 %z, %size.y
   %row = add i32 %plane, %y
   %before = mul i32 %row, %size.x
-  %index = add i32 %before, %x
-  %left = sub i32 %size.x, %x
+{index}  %left = sub i32 %size.x, %x
   call void @{LANES_SYMBOL}(ptr %context, i32 %x, i32 %y, i32 %z, i32 %index, i32 %left)
   ret void
 }}

@@ -88,11 +88,11 @@ pub(super) fn build(
     let has_barriers = vectorize::run(module, tells_simdgroups)?;
     observer.after("vectorize", module)?;
     if has_barriers {
-        facts.frame_bytes = split_at_barriers(module, machine)?;
+        facts.frame_bytes = split_at_barriers(module, machine, tells_simdgroups)?;
         facts.step_threads = u32::try_from(SIMD_WIDTH).expect("32");
         observer.after("barriers", module)?;
     } else {
-        link_text(module, machine, &step::driver())?;
+        link_text(module, machine, &step::driver(tells_simdgroups))?;
         isolate::hide_all_but(module, KERNEL_SYMBOL);
     }
     run_passes(module, machine, AFTER)?;
@@ -103,8 +103,8 @@ pub(super) fn build(
 }
 
 /// Makes the function of a SIMD-group the exported one, with loops between barriers; returns the bytes of a SIMD-group's frame.
-fn split_at_barriers(module: &mut Module<'_>, machine: &TargetMachine) -> Result<u32, EngineError> {
-    link_text(module, machine, &step::numbered())?;
+fn split_at_barriers(module: &mut Module<'_>, machine: &TargetMachine, whole: bool) -> Result<u32, EngineError> {
+    link_text(module, machine, &step::numbered(whole))?;
     isolate::hide_all_but(module, STEP);
     run_passes(module, machine, BEFORE_SPLIT)?;
     let split = split::run(module).map_err(internal)?;

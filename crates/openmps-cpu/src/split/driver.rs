@@ -9,7 +9,7 @@ use std::fmt::Write as _;
 
 use super::state::{Followers, code};
 use super::{DONE, STEP, SUBNORMALS, Split};
-use crate::abi::{KERNEL_SYMBOL, SIMD_WIDTH, offset};
+use crate::abi::{CONTEXT_BYTES, KERNEL_SYMBOL, SIMD_WIDTH, offset};
 
 /// What a step is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,7 +45,10 @@ impl Driver<'_> {
     fn write(&mut self) {
         line!(self, "declare i32 @{STEP}(ptr, i32, i32, i32, i32, ptr, i32)");
         let (key, value) = SUBNORMALS;
-        line!(self, "define void @{KERNEL_SYMBOL}(ptr %context) nounwind \"{key}\"=\"{value}\" {{");
+        line!(
+            self,
+            "define void @{KERNEL_SYMBOL}(ptr dereferenceable({CONTEXT_BYTES}) %context) nounwind \"{key}\"=\"{value}\" {{"
+        );
         self.entry();
         for (state, followers) in self.split.followers.iter().enumerate() {
             match self.split.word_offset {
@@ -89,11 +92,28 @@ impl Driver<'_> {
         }
     }
 
-    /// The counters of a loop over the steps, as phis of block `loop.<state>` that comes from `state.<state>` and `latch`.
-    fn counters(&mut self, state: usize, latch: &str) {
-        line!(self, "  %step.{state} = phi i32 [ 0, %state.{state} ], [ %step.{state}.next, %{latch} ]");
-        for axis in ["x", "y", "z"] {
-            line!(self, "  %{axis}.{state} = phi i32 [ 0, %state.{state} ], [ %{axis}.{state}.next, %{latch} ]");
+    /// Loops over z, y and x in block `state.<state>`, of which the innermost begins: block `loop.<state>`, which `latch` repeats.
+    /// `carried` are values of the steps, by type, name and what they start with.
+    fn begin_loops(&mut self, state: usize, latch: &str, carried: &[(&str, &str, String)]) {
+        let step = ("i32", "step", "0".to_owned());
+        let carried: Vec<_> = std::iter::once(&step).chain(carried).collect();
+        let levels = [("z", format!("z.end.{state}")), ("y", format!("y.end.{state}")), ("x", latch.to_owned())];
+        let mut before = format!("state.{state}");
+        for (axis, end) in levels {
+            let is_inner = axis == "x";
+            let block = if is_inner { format!("loop.{state}") } else { format!("{axis}.loop.{state}") };
+            line!(self, "  br label %{block}\n{block}:");
+            line!(self, "  %{axis}.{state} = phi i32 [ 0, %{before} ], [ %{axis}.{state}.next, %{end} ]");
+            for (ty, name, first) in &carried {
+                let own = if is_inner { format!("{name}.{state}") } else { format!("{name}.{state}.in.{axis}") };
+                let outer = match axis {
+                    "z" => first.clone(),
+                    "y" => format!("%{name}.{state}.in.z"),
+                    _ => format!("%{name}.{state}.in.y"),
+                };
+                line!(self, "  %{own} = phi {ty} [ {outer}, %{before} ], [ %{name}.{state}.next, %{end} ]");
+            }
+            before = block;
         }
     }
 
@@ -112,31 +132,30 @@ impl Driver<'_> {
         line!(self, "  %code.{state} = call i32 @{STEP}(ptr %context, i32 %step.{state}, {position}, {rest})");
     }
 
-    /// Counts, and goes to `loop.<state>` while there are steps, else to `next`.
-    fn count(&mut self, state: usize, next: &str) {
+    /// Ends the loops over the steps and goes to `next`.
+    fn end_loops(&mut self, state: usize, next: &str) {
         line!(self, "  %step.{state}.next = add nuw i32 %step.{state}, 1");
-        let threads = self.row_threads();
-        line!(self, "  %x.{state}.up = add nuw i32 %x.{state}, {threads}");
-        line!(self, "  %x.{state}.wraps = icmp uge i32 %x.{state}.up, %size.x");
-        line!(self, "  %x.{state}.next = select i1 %x.{state}.wraps, i32 0, i32 %x.{state}.up");
-        line!(self, "  %x.{state}.carry = zext i1 %x.{state}.wraps to i32");
-        line!(self, "  %y.{state}.up = add nuw i32 %y.{state}, %x.{state}.carry");
-        line!(self, "  %y.{state}.wraps = icmp eq i32 %y.{state}.up, %size.y");
-        line!(self, "  %y.{state}.next = select i1 %y.{state}.wraps, i32 0, i32 %y.{state}.up");
-        line!(self, "  %y.{state}.carry = zext i1 %y.{state}.wraps to i32");
-        line!(self, "  %z.{state}.next = add nuw i32 %z.{state}, %y.{state}.carry");
-        line!(self, "  %more.{state} = icmp ult i32 %step.{state}.next, %steps");
-        line!(self, "  br i1 %more.{state}, label %loop.{state}, label %{next}");
+        let block = |axis: &str| if axis == "x" { format!("loop.{state}") } else { format!("{axis}.loop.{state}") };
+        let ends = [("x", self.row_threads(), "y.end"), ("y", 1, "z.end"), ("z", 1, "")];
+        for (axis, threads, end) in ends {
+            let behind = if end.is_empty() { next.to_owned() } else { format!("{end}.{state}") };
+            line!(self, "  %{axis}.{state}.next = add nuw i32 %{axis}.{state}, {threads}");
+            line!(self, "  %more.{axis}.{state} = icmp ult i32 %{axis}.{state}.next, %size.{axis}");
+            line!(self, "  br i1 %more.{axis}.{state}, label %{}, label %{behind}", block(axis));
+            if !end.is_empty() {
+                line!(self, "{behind}:");
+            }
+        }
     }
 
     /// A state that all steps reach and leave together.
     fn plain_state(&mut self, state: usize, followers: &Followers) {
         let next = followers.states.first().map_or("done".to_owned(), |next| format!("state.{next}"));
-        line!(self, "state.{state}:\n  br label %loop.{state}\nloop.{state}:");
-        self.counters(state, &format!("loop.{state}"));
+        line!(self, "state.{state}:");
+        self.begin_loops(state, &format!("loop.{state}"), &[]);
         self.frame(state);
         self.call(state);
-        self.count(state, &next);
+        self.end_loops(state, &next);
     }
 
     /// A state that some steps may have passed by. State 0 comes first and has all of them.
@@ -149,10 +168,8 @@ impl Driver<'_> {
         } else {
             line!(self, "  %round.0 = add i32 0, 0\n  %next.0 = add i32 0, 1");
         }
-        line!(self, "  br label %loop.{state}\nloop.{state}:");
-        self.counters(state, &format!("latch.{state}"));
-        line!(self, "  %meet.{state} = phi i32 [ {DONE}, %state.{state} ], [ %meet.{state}.next, %latch.{state} ]");
-        line!(self, "  %mixed.{state} = phi i1 [ false, %state.{state} ], [ %mixed.{state}.next, %latch.{state} ]");
+        let carried = [("i32", "meet", DONE.to_string()), ("i1", "mixed", "false".to_owned())];
+        self.begin_loops(state, &format!("latch.{state}"), &carried);
         self.frame(state);
         line!(self, "  %word.{state} = getelementptr inbounds i8, ptr %frame.{state}, i64 {word}");
         if state > 0 {
@@ -171,7 +188,7 @@ impl Driver<'_> {
         line!(self, "  %now.{state} = phi i32 [ %arrived.{state}, %run.{state} ]{at}");
         line!(self, "  %skipped.{state} = phi i1 [ false, %run.{state} ]{yes}");
         self.meet(state);
-        self.count(state, &format!("reached.{state}"));
+        self.end_loops(state, &format!("reached.{state}"));
         line!(self, "reached.{state}:");
         line!(self, "  br i1 %mixed.{state}.next, label %search, label %go.{state}\ngo.{state}:");
         line!(self, "  %goes.{state} = lshr i32 %meet.{state}.next, 1");

@@ -3,11 +3,18 @@
 //!
 //! Operands: the lane's value (absent where the operation has none), the fill value of fill shuffles, then the lane number, delta
 //! or mask, and the modulo, as `i32`. The result is the lane's.
+//!
+//! `openmps_matrix_load.<type>.<space>` and `openmps_matrix_store.<type>.<space>` read and write the two elements of an 8x8 matrix that a lane holds:
+//! pair of elements (store), address of the matrix's first element, distances of rows and of columns in elements as `i64`.
 
 use crate::lanes::{Element, LaneOperation};
 
 /// What all these names start with.
 pub(crate) const PREFIX: &str = "openmps_lane.";
+/// What the names of reads of matrices start with, before the element's LLVM type and the address space.
+pub(crate) const MATRIX_LOAD: &str = "openmps_matrix_load.";
+/// The same for writes.
+pub(crate) const MATRIX_STORE: &str = "openmps_matrix_store.";
 /// The function that tells a lane its number.
 pub(crate) const LANE_INDEX: &str = "openmps_lane_index";
 

@@ -33,7 +33,7 @@ mod shape;
 mod transfer;
 
 #[cfg(feature = "codegen")]
-pub(crate) use marker::Marker;
+pub(crate) use marker::{MATRIX_LOAD, MATRIX_STORE, Marker};
 pub use refusal::Refusal;
 #[cfg(feature = "codegen")]
 pub(crate) use run::{LANES_SYMBOL, is_too_large, run};

@@ -1,7 +1,7 @@
 //! The pass: a function of one thread in, a function of a SIMD-group out.
 
 use openmps_llvm::target::host_features;
-use openmps_llvm::{AttributePlace, Function, Module, Type};
+use openmps_llvm::{AttributePlace, Function, Instruction, Module, Type};
 
 use super::analysis::Analysis;
 use super::emit::{self, Features};
@@ -37,9 +37,7 @@ pub(crate) fn run(module: &mut Module<'_>, whole_simdgroups: bool) -> Result<boo
 
 fn vectorize(module: &Module<'_>, whole_simdgroups: bool) -> Result<bool, Refusal> {
     let source = module.function(KERNEL_SYMBOL).expect("the source was linked");
-    let calls = source.calls();
-    let called = |call: &openmps_llvm::Instruction<'_>| call.called_function().map(|function| function.name());
-    let has_barriers = calls.iter().any(|call| called(call).as_deref() == Some(MARKER));
+    let has_barriers = end_blocks_at_barriers(source);
     let graph = Graph::new(source)?;
     // A row of a grid that is cut anywhere may be longer than a threadgroup's.
     let most = u64::from(THREADS_PER_GROUP_MAX.max(ROW_THREADS_MAX) - 1);
@@ -61,6 +59,18 @@ fn vectorize(module: &Module<'_>, whole_simdgroups: bool) -> Result<bool, Refusa
     let features = Features { bf16: host_features().contains("+avx512bf16") };
     emit::run(module, source, function, &graph, &analysis, features)?;
     Ok(has_barriers)
+}
+
+/// Ends blocks behind barriers; whether there are some.
+fn end_blocks_at_barriers(source: Function<'_>) -> bool {
+    let is_barrier = |call: &Instruction<'_>| call.called_function().is_some_and(|callee| callee.name() == MARKER);
+    let barriers: Vec<Instruction<'_>> = source.calls().into_iter().filter(is_barrier).collect();
+    for barrier in &barriers {
+        if let Some(next) = barrier.next() {
+            next.split_block("behind");
+        }
+    }
+    !barriers.is_empty()
 }
 
 /// How floats behave.

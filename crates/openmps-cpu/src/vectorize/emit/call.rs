@@ -2,7 +2,7 @@
 
 use openmps_llvm::{Instruction, PlainOp, TypeKind, Value};
 
-use super::super::marker::{LANE_INDEX, Marker};
+use super::super::marker::{LANE_INDEX, MATRIX_LOAD, MATRIX_STORE, Marker};
 use super::super::refusal::Refusal;
 use super::super::shape::Shape;
 use super::super::transfer::is_pure;
@@ -43,7 +43,7 @@ impl<'m> Emitter<'_, 'm> {
             return Ok(());
         }
         if name == MARKER {
-            self.builder.call(function, &[]);
+            // Written where the block ends.
             return Ok(());
         }
         if name == LANE_INDEX {
@@ -52,6 +52,12 @@ impl<'m> Emitter<'_, 'm> {
         }
         if let Some(marker) = Marker::parse(&name) {
             return self.lane_operation(call, marker);
+        }
+        if name.starts_with(MATRIX_LOAD) {
+            return self.matrix_load(call);
+        }
+        if name.starts_with(MATRIX_STORE) {
+            return self.matrix_store(call);
         }
         if name.starts_with("openmps_tensor") || function.as_value().as_function().is_some_and(|f| !f.is_declaration())
         {

@@ -4,6 +4,7 @@ use openmps_llvm::{Block, Instruction, IntPredicate, Opcode, PlainOp, Value};
 
 use super::super::refusal::Refusal;
 use super::Emitter;
+use crate::split::MARKER;
 
 /// A masked block of at least this many instructions is skipped when no lane runs it; below, the test costs more. Within 5 %
 /// either way where it was measured.
@@ -32,12 +33,19 @@ impl<'m> Emitter<'_, 'm> {
         self.forget_registers();
         self.mask = None;
         for instruction in self.instructions(block) {
-            self.instruction(instruction)?;
+            if !self.is_for_agreement(instruction) {
+                self.instruction(instruction)?;
+            }
         }
         let successors = self.graph.successors[block].clone();
         match successors[..] {
             [] => {
                 self.builder.br(self.exit);
+            }
+            [next] if self.barrier_of(block).is_some() => {
+                self.builder.store(self.mask_ty().all_ones(), self.masks[next]);
+                let barrier = self.barrier_block(block);
+                self.builder.br(barrier);
             }
             [next] => self.full_edge(block, next)?,
             [yes, no] if yes == no => self.full_edge(block, yes)?,
@@ -67,14 +75,22 @@ impl<'m> Emitter<'_, 'm> {
     /// A branch on which lanes may part: while they agree, the full copy goes on.
     fn full_parting(&mut self, block: usize, yes: usize, no: usize) -> Result<(), Refusal> {
         let condition = self.condition(block);
-        let lanes = self.vector(condition)?;
-        let bits = self.bits(lanes);
         let [all, some, none, mixed] = ["all", "some", "none", "mixed"].map(|name| self.block(name));
-        let is_all = self.builder.icmp(IntPredicate::Eq, bits, bits.ty().all_ones());
-        self.builder.cond_br(is_all, all, some);
-        self.builder.position_at_end(some);
-        let is_none = self.builder.icmp(IntPredicate::Eq, bits, bits.ty().zero());
-        self.builder.cond_br(is_none, none, mixed);
+        let agreement = self.agreement(condition);
+        if let Some(agreement) = &agreement {
+            let [is_all, is_none] = self.ends_agree(agreement);
+            self.builder.cond_br(is_all, all, some);
+            self.builder.position_at_end(some);
+            self.builder.cond_br(is_none, none, mixed);
+        } else {
+            let lanes = self.vector(condition)?;
+            let bits = self.bits(lanes);
+            let is_all = self.builder.icmp(IntPredicate::Eq, bits, bits.ty().all_ones());
+            self.builder.cond_br(is_all, all, some);
+            self.builder.position_at_end(some);
+            let is_none = self.builder.icmp(IntPredicate::Eq, bits, bits.ty().zero());
+            self.builder.cond_br(is_none, none, mixed);
+        }
         for (arm, next) in [(all, yes), (none, no)] {
             let registers = self.save_registers();
             self.builder.position_at_end(arm);
@@ -82,6 +98,10 @@ impl<'m> Emitter<'_, 'm> {
             self.restore_registers(registers);
         }
         self.builder.position_at_end(mixed);
+        let lanes = match &agreement {
+            Some(agreement) => self.lanes_of_agreement(agreement)?,
+            None => self.vector(condition)?,
+        };
         self.builder.store(lanes, self.masks[yes]);
         let others = self.builder.not(lanes);
         self.builder.store(others, self.masks[no]);
@@ -162,9 +182,44 @@ impl<'m> Emitter<'_, 'm> {
             self.instruction(instruction)?;
         }
         self.masked_edges(block, mask, is_skipped)?;
-        self.builder.br(self.ends[block]);
+        let end = if self.barrier_of(block).is_some() { self.barrier_block(block) } else { self.ends[block] };
+        self.builder.br(end);
         self.masked_end(block);
         Ok(())
+    }
+
+    /// The barrier that the block ends in.
+    fn barrier_of(&self, block: usize) -> Option<Instruction<'m>> {
+        let last = self.graph.blocks[block].terminator()?.previous()?;
+        last.called_function().filter(|callee| callee.name() == MARKER).map(|_| last)
+    }
+
+    fn barrier_block(&mut self, block: usize) -> Block<'m> {
+        if let Some(&known) = self.barriers.get(&block) {
+            return known;
+        }
+        let barrier = self.block("barrier");
+        self.barriers.insert(block, barrier);
+        barrier
+    }
+
+    /// The barrier at the end of the block, which both copies have been written of.
+    pub(super) fn barrier(&mut self, block: usize) {
+        let Some(call) = self.barrier_of(block) else { return };
+        let function = call.called_function().expect("it is a call of the marker");
+        let next = self.graph.successors[block][0];
+        let barrier = self.barrier_block(block);
+        self.builder.position_at_end(barrier);
+        self.builder.call(function, &[]);
+        let slot = self.masks[next];
+        let mask = self.builder.load(self.mask_ty(), slot).as_value();
+        let bits = self.bits(mask);
+        let is_all = self.builder.icmp(IntPredicate::Eq, bits, bits.ty().all_ones());
+        let meet = self.block("meet");
+        self.builder.cond_br(is_all, meet, self.ends[block]);
+        self.builder.position_at_end(meet);
+        self.builder.store(self.mask_ty().zero(), slot);
+        self.builder.br(self.full[next]);
     }
 
     /// Leaves the full copy of the current block, which has had no effect so far, for its masked copy with all lanes.

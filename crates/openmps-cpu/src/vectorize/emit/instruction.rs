@@ -109,7 +109,7 @@ impl<'m> Emitter<'_, 'm> {
     }
 
     /// The results of all lanes.
-    fn vector_result(&mut self, instruction: Instruction<'m>) -> Result<Value<'m>, Refusal> {
+    pub(super) fn vector_result(&mut self, instruction: Instruction<'m>) -> Result<Value<'m>, Refusal> {
         match instruction.opcode() {
             Opcode::Plain(PlainOp::ExtractElement | PlainOp::InsertElement | PlainOp::ShuffleVector) => {
                 return Err(Refusal::CompositeValue);

@@ -75,7 +75,9 @@ impl<'m> Emitter<'_, 'm> {
     fn scalar_load(&self, load: Instruction<'m>, address: Value<'m>) -> Value<'m> {
         let loaded = self.builder.load(load.ty(), address);
         self.copy_access(loaded, load);
-        loaded.set_metadata("invariant.load", load.metadata("invariant.load"));
+        for name in ["invariant.load", "dereferenceable"] {
+            loaded.set_metadata(name, load.metadata(name));
+        }
         loaded.as_value()
     }
 
@@ -159,17 +161,28 @@ impl<'m> Emitter<'_, 'm> {
     }
 
     fn gather(&mut self, load: Instruction<'m>, addresses: Value<'m>) -> Result<Value<'m>, Refusal> {
-        let wide = self.wide(load.ty())?;
-        if self.is_small(load.ty()) {
+        self.gather_elements(load.ty(), load.alignment().unwrap_or(1), addresses)
+    }
+
+    /// Elements of a type, of which each address is a multiple of `align` bytes.
+    pub(super) fn gather_elements(
+        &mut self,
+        ty: openmps_llvm::Type<'m>,
+        align: u32,
+        addresses: Value<'m>,
+    ) -> Result<Value<'m>, Refusal> {
+        let wide = self.wide(ty)?;
+        if self.is_small(ty) {
             let loaded = self.lane_loop(&[addresses], Some(wide), |emitter, operands| {
-                Ok(Some(emitter.scalar_load(load, operands[0])))
+                let loaded = emitter.builder.load(ty, operands[0]);
+                loaded.set_alignment(align);
+                Ok(Some(loaded.as_value()))
             })?;
             return loaded.ok_or(Refusal::Instruction);
         }
         let operands = [addresses, self.active(), wide.poison()];
         let loaded = self.builder.intrinsic("llvm.masked.gather", &[wide, addresses.ty()], &operands);
-        let align = u64::from(load.alignment().unwrap_or(1));
-        loaded.add_call_attribute(AttributePlace::Parameter(0), "align", align);
+        loaded.add_call_attribute(AttributePlace::Parameter(0), "align", u64::from(align));
         Ok(loaded.as_value())
     }
 
@@ -275,18 +288,26 @@ impl<'m> Emitter<'_, 'm> {
         lanes: Value<'m>,
         addresses: Value<'m>,
     ) -> Result<(), Refusal> {
+        self.scatter_elements(store.alignment().unwrap_or(1), lanes, addresses)
+    }
+
+    /// Elements to addresses that are multiples of `align` bytes.
+    pub(super) fn scatter_elements(
+        &mut self,
+        align: u32,
+        lanes: Value<'m>,
+        addresses: Value<'m>,
+    ) -> Result<(), Refusal> {
         if self.is_small(lanes.ty().scalar()) {
             self.lane_loop(&[lanes, addresses], None, |emitter, operands| {
-                let stored = emitter.builder.store(operands[0], operands[1]);
-                emitter.copy_access(stored, store);
+                emitter.builder.store(operands[0], operands[1]).set_alignment(align);
                 Ok(None)
             })?;
             return Ok(());
         }
         let operands = [lanes, addresses, self.active()];
         let stored = self.builder.intrinsic("llvm.masked.scatter", &[lanes.ty(), addresses.ty()], &operands);
-        let align = u64::from(store.alignment().unwrap_or(1));
-        stored.add_call_attribute(AttributePlace::Parameter(1), "align", align);
+        stored.add_call_attribute(AttributePlace::Parameter(1), "align", u64::from(align));
         Ok(())
     }
 

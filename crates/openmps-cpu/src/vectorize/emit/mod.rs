@@ -7,8 +7,11 @@
 //! looks whether all lanes are there, and then returns to the full copy: each lane is in exactly one mask, so nothing else is
 //! pending.
 //!
+//! A barrier is there once: lanes wait at it together, and behind it the number of them tells which copy goes on.
+//!
 //! Values that cross blocks live in allocas, which `sroa` turns into registers afterwards.
 
+mod agree;
 mod atomic;
 mod call;
 mod convert;
@@ -65,6 +68,8 @@ pub(super) struct Emitter<'a, 'm> {
     full: Vec<Block<'m>>,
     masked: Vec<Block<'m>>,
     ends: Vec<Block<'m>>,
+    /// Where both copies of a block that ends in a barrier wait at it.
+    barriers: HashMap<usize, Block<'m>>,
     /// Where each masked block takes its mask.
     resumes: Vec<Block<'m>>,
     /// The block that is written.
@@ -106,6 +111,7 @@ pub(super) fn run<'m>(
         function,
         features,
         entry,
+        barriers: HashMap::new(),
         full: (0..count).map(|number| append("full", number)).collect(),
         masked: (0..count).map(|number| append("masked", number)).collect(),
         resumes: (0..count).map(|number| append("resume", number)).collect(),
@@ -124,6 +130,7 @@ pub(super) fn run<'m>(
         emitter.current = block;
         emitter.full_block(block)?;
         emitter.masked_block(block)?;
+        emitter.barrier(block);
     }
     emitter.builder.position_at_end(emitter.exit);
     emitter.builder.ret_void();
