@@ -179,6 +179,17 @@ def test_halves_where_the_cpu_has_no_kernel_for_them(dtype):
         torch.pow(torch.ones(2, dtype=torch.bool, device="mps"), torch.ones(2, dtype=torch.bool, device="mps"))
 
 
+@pytest.mark.parametrize("p", [0.5, 1.0, 2.0, 3.0, float("inf")])
+def test_gradients_of_distances_between_halves(p):
+    rows, columns, weights = torch.randn(5, 4).half(), torch.randn(6, 4).half(), torch.rand(5, 6).half()
+    found = []
+    for device, dtype in (("cpu", torch.float32), ("mps", torch.float16)):
+        leaves = [tensor.to(device, dtype).requires_grad_() for tensor in (rows, columns)]
+        gradients = torch.autograd.grad(torch.cdist(*leaves, p=p), leaves, weights.to(device, dtype))
+        found.append([gradient.cpu().half() for gradient in gradients])
+    torch.testing.assert_close(found[1], found[0], rtol=2e-3, atol=1e-3)
+
+
 @pytest.mark.parametrize("dtype", [torch.uint16, torch.uint32])
 def test_arange_of_unsigned_integers(dtype):
     assert torch.equal(torch.arange(2, 9, 3, dtype=dtype, device="mps").cpu(), torch.tensor([2, 5, 8], dtype=dtype))

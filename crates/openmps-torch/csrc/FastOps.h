@@ -19,6 +19,7 @@
 
 #include <algorithm>
 #include <tuple>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -178,13 +179,24 @@ template <class... A>
   return stack;
 }
 
+// Whether an argument needs no closer look. Numbers arrive as CPU tensors without dimensions, often enough to be asked for here.
+template <DeviceCheck check, class T>
+bool passes(const std::remove_reference_t<T>& value) {
+  if constexpr (
+      check == DeviceCheck::AllowCpuScalars && std::is_same_v<std::decay_t<T>, at::Tensor>) {
+    return C10_LIKELY(FastArgument<T>::onMps(value)) || value.dim() == 0;
+  } else {
+    return FastArgument<T>::onMps(value);
+  }
+}
+
 // Checks in the schema's argument order; the common case is one comparison per tensor. Then the kernel's
 // turn comes, which is told to the profiler.
 template <const FastOp& op, class... A>
 struct FastCheck {
   static void run(ProfiledOperation& profiled, const std::remove_reference_t<A>&... arguments) {
     if constexpr (op.check != DeviceCheck::None) {
-      if (C10_UNLIKELY(!(FastArgument<A>::onMps(arguments) && ...))) {
+      if (C10_UNLIKELY(!(passes<op.check, A>(arguments) && ...))) {
         checkDevices(op, {FastArgument<A>::tensors(arguments)...});
       }
     }

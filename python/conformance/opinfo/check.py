@@ -221,7 +221,9 @@ def _gradient(unit: Unit, sample, reference, actual, expected) -> None:
     assert len(inputs) == len(expected_inputs), f"{len(inputs)} differentiable inputs, expected {len(expected_inputs)}"
     if not outputs or not inputs:
         return
-    seeds = [torch.rand_like(output, dtype=_seed_dtype(output)).to(output.dtype) for output in expected_outputs]
+    # Numbers that both dtypes have: the reference may be in float32 where the result is in halves.
+    pairs = list(zip(expected_outputs, outputs, strict=True))
+    seeds = [torch.rand_like(wanted, dtype=_seed_dtype(wanted)).to(given.dtype).to(wanted.dtype) for wanted, given in pairs]
     try:
         wanted = torch.autograd.grad(expected_outputs, expected_inputs, seeds, allow_unused=True)
     except Exception:  # noqa: BLE001: no reference for the gradient; the forward pass was compared
