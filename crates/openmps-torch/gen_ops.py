@@ -7,7 +7,8 @@ autogen_op_list.inc     ops that get the boxed redispatch: the real MPS backend 
 autogen_fast_ops_N.cpp  unboxed wrappers for ops whose arguments and results are simple: name, C++ type and the
                         CPU's function
 
-Nothing is typed by hand that the yaml knows: kernels, device checks, signatures, wrapper names.
+Nothing is typed by hand that the yaml knows: kernels, device checks, signatures, wrapper names. What the real backend's
+kernels refuse is in refusals.py.
 """
 
 from __future__ import annotations
@@ -22,6 +23,8 @@ from torchgen.api import cpp, native
 from torchgen.api.types import CppSignatureGroup
 from torchgen.gen import parse_native_yaml
 from torchgen.model import DeviceCheckType, DispatchKey, NativeFunction, SchemaKind
+
+from refusals import ALERTS, DTYPES, REFUSALS, Alert, Refusal
 
 YAML = pathlib.Path(torchgen.__file__).parent / "packaged/ATen/native"
 
@@ -132,25 +135,75 @@ def wrapper_name(function: NativeFunction) -> str:
     return f"wrapper_MPS_{function.func.name.overload_name}_{cpp.name(function.func)}"
 
 
-def op_row(wheel: Wheel, name: str) -> str:
+def is_about(row: Refusal | Alert, function: NativeFunction) -> bool:
+    """Whether one of the row's ops is this one and has the argument."""
+    names = row.ops.split()
+    is_named = str(function.func.name) in names or function.func.name.name.base in names
+    return is_named and argument_index(row, function) is not None
+
+
+def argument_index(row: Refusal | Alert, function: NativeFunction) -> int | None:
+    """Where the tensor is whose dtype decides; for alerts about any dtype the first tensor."""
+    for index, argument in enumerate(function.func.schema_order_arguments()):
+        if argument.name == row.argument or (row.argument is None and argument.type.is_tensor_like()):
+            return index
+    return None
+
+
+def refusal_row(row: Refusal | Alert, function: NativeFunction) -> str:
+    """The initializer of a Refusal of Refusals.h."""
+    if isinstance(row, Alert):
+        groups, error, text = (["floats", "complex"] if row.argument else ["any"]), "Alert", row.caller
+    else:
+        groups, error, text = row.dtypes, row.error, row.text
+    names = [name for group in groups for name in DTYPES[group]]
+    bits = " | ".join(f"1ULL << static_cast<int>(at::ScalarType::{name})" for name in names) or "~0ULL"
+    quoted = text.replace('"', '\\"')
+    return f'{{{argument_index(row, function)}, RefusalError::{error}, {bits}, {f"&{row.when}" if row.when else "nullptr"}, "{quoted}"}}'
+
+
+class RefusalTables:
+    """The rows of each op, as C++ arrays that ops point to."""
+
+    def __init__(self) -> None:
+        self.definitions: list[str] = []
+        self.used: set[str] = set()
+
+    def of(self, function: NativeFunction) -> str:
+        """The initializer of the op's Refusals."""
+        rows = [row for row in [*REFUSALS, *ALERTS] if is_about(row, function)]
+        if not rows:
+            return "{nullptr, 0}"
+        for row in rows:
+            self.used.update(name for name in row.ops.split() if name in (str(function.func.name), function.func.name.name.base))
+        symbol = f"kRefusals{len(self.definitions)}"
+        self.definitions.append(
+            f"constexpr Refusal {symbol}[] = {{\n    " + ",\n    ".join(refusal_row(row, function) for row in rows) + "};"
+        )
+        return f"{{{symbol}, {len(rows)}}}"
+
+
+def op_row(wheel: Wheel, name: str, refusals: RefusalTables) -> str:
     function = wheel.by_name[name]
-    return f'    {{"{name}", DeviceCheck::{device_check(function)}, "{wrapper_name(function)}"}},'
+    return f'    {{"{name}", DeviceCheck::{device_check(function)}, "{wrapper_name(function)}", {refusals.of(function)}}},'
 
 
 def table(symbol: str, rows: list[str]) -> str:
     return f"constexpr GeneratedOp {symbol}[] = {{\n" + "\n".join(rows) + "\n};\n"
 
 
-def op_list(wheel: Wheel, fast: set[str]) -> str:
+def op_list(wheel: Wheel, fast: set[str], refusals: RefusalTables) -> str:
     elsewhere = OWN_KERNELS | RANDOM_KERNELS | SKIPPED | fast
     dense = [n for n in wheel.names_with(DispatchKey.MPS, DispatchKey.CPU) if n not in elsewhere]
     dense += sorted(n for n in NEEDED_COMPOSITES if n in wheel.by_name and n not in fast)
     sparse = wheel.names_with(DispatchKey.SparseMPS, DispatchKey.SparseCPU)
     compressed = wheel.names_with(DispatchKey.SparseCsrMPS, DispatchKey.SparseCsrCPU)
-    unchecked = '    {{"{}", DeviceCheck::None, ""}},'
+    unchecked = '    {{"{}", DeviceCheck::None, "", {{nullptr, 0}}}},'
+    rows = [op_row(wheel, n, refusals) for n in dense]
     return "\n".join(
         [
-            table("kDenseOps", [op_row(wheel, n) for n in dense]),
+            *refusals.definitions,
+            table("kDenseOps", rows),
             table("kSparseOps", [unchecked.format(n) for n in sparse]),
             table("kCompressedOps", [unchecked.format(n) for n in compressed]),
             table("kCollectiveOps", [unchecked.format(n) for n in COLLECTIVES]),
@@ -187,8 +240,8 @@ def cpp_type(function: NativeFunction) -> str:
         return (group.faithful_signature or group.signature).ptr_type()
 
 
-def fast_unit(wheel: Wheel, unit: int, names: list[str]) -> str:
-    headers, rows = set(), []
+def fast_unit(wheel: Wheel, unit: int, names: list[str], used: set[str]) -> str:
+    headers, rows, refusals = set(), [], RefusalTables()
     for index, name in enumerate(names):
         function = wheel.by_name[name]
         is_out = function.func.kind() == SchemaKind.out
@@ -203,7 +256,7 @@ def fast_unit(wheel: Wheel, unit: int, names: list[str]) -> str:
         headers.add(f"#include <ATen/ops/{base}_{home}_dispatch.h>")
         rows.append(
             f'constexpr FastOp kOp{index}{{"{name}", DeviceCheck::{device_check(function)}, '
-            f'"{wrapper_name(function)}"}};\n'
+            f'"{wrapper_name(function)}", {refusals.of(function)}}};\n'
             f"using Type{index} = {cpp_type(function)};\n"
             f"constexpr Type{index} kFunction{index} = &at::{home}::{target};"
         )
@@ -211,12 +264,14 @@ def fast_unit(wheel: Wheel, unit: int, names: list[str]) -> str:
     body = "\n".join(
         f"  library.impl(kOp{i}.name, &Kernel{i}::call);" for i in range(len(names))
     )
+    used |= refusals.used
     return "\n".join(
         [
             '#include "FastOps.h"',
             *sorted(headers),
             "namespace openmps {",
             "namespace {",
+            *refusals.definitions,
             *rows,
             "} // namespace",
             f"void registerFastOps{unit}(torch::Library& library) {{",
@@ -239,9 +294,14 @@ def main() -> None:
     folder.mkdir(parents=True, exist_ok=True)
     wheel = Wheel()
     fast = fast_names(wheel)
-    write(folder / "autogen_op_list.inc", op_list(wheel, set(fast)))
+    refusals = RefusalTables()
+    write(folder / "autogen_op_list.inc", op_list(wheel, set(fast), refusals))
+    used = refusals.used
     for unit in range(FAST_UNITS):
-        write(folder / f"autogen_fast_ops_{unit}.cpp", fast_unit(wheel, unit, fast[unit::FAST_UNITS]))
+        write(folder / f"autogen_fast_ops_{unit}.cpp", fast_unit(wheel, unit, fast[unit::FAST_UNITS], used))
+    unknown = {name for row in [*REFUSALS, *ALERTS] for name in row.ops.split()} - used
+    if unknown:
+        sys.exit(f"refusals.py names ops that have no kernel here, or not the argument: {', '.join(sorted(unknown))}")
 
 
 if __name__ == "__main__":

@@ -4,7 +4,7 @@ import ctypes
 import os
 from collections.abc import Callable
 
-_OBSERVER = ctypes.CFUNCTYPE(None, ctypes.c_char_p)
+_OBSERVER = ctypes.CFUNCTYPE(None, ctypes.c_char_p, ctypes.c_char_p)
 _observers: list = []
 
 _NATIVE = os.path.join(os.path.dirname(__file__), "_native")
@@ -37,8 +37,9 @@ class Plugin:
         if self._activate(torch_git_version.encode()) != 0:
             raise RuntimeError(self._error().decode(errors="replace"))
 
-    def observe_fallbacks(self, observer: Callable[[bytes], None] | None) -> None:
-        """Calls ``observer`` with the name of every op that the real backend lacks, and runs it on the CPU; None ends that."""
+    def observe_fallbacks(self, observer: Callable[[bytes, bytes | None], None] | None) -> None:
+        """Calls ``observer`` for every op that the real backend lacks, with its name and None, and for every call that it
+        refuses, with the op's name and the error's text; both run on the CPU then. None ends that."""
         callback = _OBSERVER(observer) if observer is not None else _OBSERVER()
         self._observe_fallbacks(callback)
         # The library holds a pointer that ctypes frees with the object; another thread may be in the last one.

@@ -33,6 +33,8 @@ FAILS = "fails"
 FALLS_BACK = "falls back"
 #: The program itself ended with an error here, and would there.
 RAISES = "raises"
+#: A kernel of the real backend refuses the dtype or another argument of a call.
+REFUSES = "refuses"
 
 #: What no Mac can hold.
 _WIDE = (torch.float64, torch.complex128)
@@ -128,6 +130,7 @@ def _text(finding: Finding) -> str:
     meaning = {
         FAILS: f"{finding.subject} is not implemented for MPS: it raises NotImplementedError (PYTORCH_ENABLE_MPS_FALLBACK=1: runs on the CPU)",
         FALLS_BACK: f"{finding.subject} has no MPS kernel and always runs on the CPU",
+        REFUSES: f"{finding.subject} refuses these arguments: {finding.message}",
         RAISES: f"{finding.subject}: {finding.message}",
     }[finding.outcome]
     times = f" [{finding.calls} calls]" if finding.calls > 1 else ""
@@ -137,16 +140,20 @@ def _text(finding: Finding) -> str:
 
 @contextlib.contextmanager
 def observe() -> Iterator[Report]:
-    """Notes every op that the real backend lacks while the block runs; such ops run on the CPU instead of raising.
+    """Notes every op that the real backend lacks, or refuses the arguments of, while the block runs; such ops run on the CPU
+    instead of raising.
 
     All threads of the process are observed. Blocks may not overlap.
     """
     report = Report()
 
-    def note(name: bytes) -> None:
+    def note(name: bytes, refusal: bytes | None) -> None:
         operator = name.decode()
-        outcome = FALLS_BACK if operator in _ALWAYS_ON_CPU else FAILS
-        report.add(outcome, operator, _calling_place(sys._getframe(1)))
+        place = _calling_place(sys._getframe(1))
+        if refusal is not None:
+            report.add(REFUSES, operator, place, refusal.decode())
+        else:
+            report.add(FALLS_BACK if operator in _ALWAYS_ON_CPU else FAILS, operator, place)
 
     plugin = _plugin.load()
     plugin.observe_fallbacks(note)

@@ -115,3 +115,22 @@ def test_a_function_by_name(tmp_path):
     done = run("models:example", cwd=tmp_path)
     assert done.returncode == 1
     assert "models.py:3: aten::linalg_eig" in done.stdout
+
+
+def test_refused_arguments_are_told_and_the_program_goes_on():
+    x = torch.ones(1, 1, 4, dtype=torch.int64, device="mps")
+    with doctor.observe() as report:
+        assert torch.conv1d(x, x[..., :2]).tolist() == [[[2, 2, 2]]]
+        assert torch.nn.functional.linear(x, x[0]).tolist() == [[[4]]]
+        torch.use_deterministic_algorithms(True)
+        assert torch.kthvalue(torch.ones(3, device="mps"), 1).values.item() == 1
+        torch.use_deterministic_algorithms(False)
+    found = [(finding.outcome, finding.subject, finding.message) for finding in report]
+    assert found == [
+        ("refuses", "aten::convolution", "Convolution is supported only for Floating types"),
+        ("refuses", "aten::linear", "MPS device does not support linear for non-float inputs"),
+        ("refuses", "aten::kthvalue.values", "kthvalue MPS does not have a deterministic implementation"),
+    ]
+    with pytest.raises(RuntimeError, match="Convolution is supported only for Floating types"):
+        torch.conv1d(x, x[..., :2])
+    assert "test_doctor.py:" in str(report) and "aten::convolution refuses these arguments: Convolution is" in str(report)

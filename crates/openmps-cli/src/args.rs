@@ -31,6 +31,8 @@ pub(crate) enum Command {
     Trace(trace::Trace),
     /// Launch a kernel on files, made-up arrays and numbers.
     Run(Run),
+    /// Run or read a PyTorch program and tell which of its ops a Mac lacks or refuses.
+    Doctor(Doctor),
     /// Show device, engine, compiler, cache and settings.
     Info(Info),
     /// Print a script that completes command lines in a shell.
@@ -130,6 +132,23 @@ pub(crate) struct Info {
 pub(crate) struct Completions {
     /// The shell.
     pub(crate) shell: clap_complete::Shell,
+}
+
+/// Written in Python; described here so that help, completions and manual pages have it.
+#[derive(Args, Debug)]
+#[command(
+    after_help = "Exit status: 0 when nothing was found, 1 when something was, 2 when there is nothing to examine. Needs PyTorch."
+)]
+pub(crate) struct Doctor {
+    /// Print JSON on standard output; what a script prints goes to standard error.
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// A script, a program of torch.export (.pt2), a TorchScript file (.pt), or module:function.
+    #[arg(value_hint = clap::ValueHint::FilePath)]
+    pub(crate) program: String,
+    /// Arguments of the script.
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+    pub(crate) arguments: Vec<String>,
 }
 
 #[derive(Args, Debug)]

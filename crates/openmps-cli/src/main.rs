@@ -38,6 +38,7 @@ fn main() -> ExitCode {
         Command::Compile(compile) => command::compile::run(compile),
         Command::Trace(trace) => command::trace::run(trace),
         Command::Run(run) => command::run::run(run),
+        Command::Doctor(doctor) => command::doctor::run(doctor),
         Command::Info(info) => command::info::run(info),
         Command::Completions(completions) => command::generate::completions(completions),
         Command::Man(man) => command::generate::man(man),

@@ -395,6 +395,14 @@ fn wrong_command_lines_have_their_own_status() {
 }
 
 #[test]
+fn doctor_says_how_it_is_started() {
+    let output = run(&["doctor", "--json", "train.py", "--epochs", "1"]);
+    assert_eq!((output.status.code(), output.stdout.len()), (Some(1), 0));
+    assert!(text(&output.stderr).ends_with("installed: python -m openmps.doctor --json train.py --epochs 1\n"));
+    assert!(succeed(&["--help"]).contains("doctor"));
+}
+
+#[test]
 fn output_that_nobody_reads_is_no_failure() {
     let mut command = command(&["inspect", "vectors.metal", "add"]);
     let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
@@ -523,7 +531,7 @@ fn info_says_where_settings_come_from() {
 #[test]
 fn completions_and_pages_know_every_command() {
     let folder = Folder::new("man");
-    let commands = ["check", "inspect", "compile", "run", "info", "completions", "man"];
+    let commands = ["check", "inspect", "compile", "run", "doctor", "info", "completions", "man"];
     for shell in ["bash", "zsh", "fish"] {
         let script = succeed(&["completions", shell]);
         assert!(commands.iter().all(|command| script.contains(command)) && script.contains("threadgroup"), "{shell}");

@@ -20,7 +20,8 @@ OPENMPS_TORCH_EXPORT const char* openmps_torch_error(void);
 OPENMPS_TORCH_EXPORT void openmps_torch_drain_autograd(void);
 
 // Called with the name of an op ("aten::mode.values") before it falls back to the CPU, on the thread that runs it.
-typedef void (*openmps_torch_fallback_observer)(const char* operator_name);
+// `refusal` is null for an op that the real backend lacks, else the text with which it refuses the arguments.
+typedef void (*openmps_torch_fallback_observer)(const char* operator_name, const char* refusal);
 
 // Sets what is told about ops that the real backend lacks; null for nobody. While it is set they run on the CPU, whatever
 // PYTORCH_ENABLE_MPS_FALLBACK says.

@@ -3,6 +3,8 @@
 // Without them `mps + cpu` would silently compute, since both live in host memory.
 #pragma once
 
+#include "Refusals.h"
+
 #include <ATen/core/Tensor.h>
 #include <ATen/core/dispatch/Dispatcher.h>
 #include <ATen/core/stack.h>
@@ -27,12 +29,13 @@ enum class DeviceCheck : uint8_t {
   Convolution,
 };
 
-// What a kernel has to know of its op: the name with overload, and the name that PyTorch's code
-// generator would have given the wrapper, which error texts quote.
+// What a kernel has to know of its op: the name with overload, the name that PyTorch's code
+// generator would have given the wrapper, which error texts quote, and what the real kernel refuses.
 struct CheckedOp {
   const char* name;
   DeviceCheck check;
   const char* wrapper;
+  Refusals refusals;
 };
 
 // The dispatcher's entry of the op, of namespace `aten`.

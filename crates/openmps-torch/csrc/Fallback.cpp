@@ -258,6 +258,9 @@ class RedispatchFunctor final : public c10::OperatorKernel {
       checkDevices(op_, op, *stack);
     }
     const auto& its_plan = plan(op);
+    if (C10_UNLIKELY(op_.refusals.count > 0)) {
+      checkRefusals(op_.name, op_.refusals, torch::jit::last(*stack, its_plan.argument_count));
+    }
     drainCurrentStream();
     ProfiledOperation profiled;
     if (C10_UNLIKELY(profileFlags() & OPENMPS_PROFILE_SEES_OPERATION)) {
@@ -286,12 +289,7 @@ class RedispatchFunctor final : public c10::OperatorKernel {
 
 // Whether somebody watches which ops fall back; if so, tells about this one.
 bool isObserved(const c10::OperatorHandle& op) {
-  const auto observer = fallbackObserver.load(std::memory_order_acquire);
-  if (observer == nullptr) {
-    return false;
-  }
-  observer(c10::toString(op.schema().operator_name()).c_str());
-  return true;
+  return tellObserver(c10::toString(op.schema().operator_name()), nullptr);
 }
 
 void warningFallback(const c10::OperatorHandle& op, c10::DispatchKeySet keys, Stack* stack) {
@@ -348,6 +346,15 @@ torch::CppFunction warningFallbackKernel() {
 
 torch::CppFunction errorFallbackKernel() {
   return torch::CppFunction::makeFromBoxedFunction<&errorFallback>();
+}
+
+bool tellObserver(const std::string& operator_name, const char* refusal) {
+  const auto observer = fallbackObserver.load(std::memory_order_acquire);
+  if (observer == nullptr) {
+    return false;
+  }
+  observer(operator_name.c_str(), refusal);
+  return true;
 }
 
 void setCommitHash(std::string hash) {

@@ -21,6 +21,9 @@ torch::CppFunction warningFallbackKernel();
 // Raises PyTorch's NotImplementedError for ops without an MPS kernel.
 torch::CppFunction errorFallbackKernel();
 
+// Tells whoever observes what a Mac would lack (openmps doctor). True if somebody does: the program has to go on then.
+bool tellObserver(const std::string& operator_name, const char* refusal);
+
 // The commit hash that the error text names (torch.version.git_version).
 void setCommitHash(std::string hash);
 

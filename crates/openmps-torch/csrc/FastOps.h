@@ -200,6 +200,11 @@ struct FastCheck {
         checkDevices(op, {FastArgument<A>::tensors(arguments)...});
       }
     }
+    if constexpr (op.refusals.count > 0) {
+      if (C10_UNLIKELY(mayRefuse(op.refusals, std::array{refusalTensor(arguments)...}))) {
+        checkRefusals(op.name, op.refusals, std::array{refusalArgument(arguments)...});
+      }
+    }
     drainCurrentStream();
     if (C10_UNLIKELY(profileFlags() & OPENMPS_PROFILE_SEES_OPERATION)) {
       static ProfileName name(op.name);

@@ -57,6 +57,7 @@ void registerKernels() {
   registerAttention(aten);
   registerLstm(aten);
   registerMpsOnlyOps(aten);
+  registerLinear(aten, openLibrary("aten", c10::DispatchKey::AutogradMPS));
   registerTable(openLibrary("aten", c10::DispatchKey::SparseMPS), kSparseOps);
   registerTable(openLibrary("aten", c10::DispatchKey::SparseCsrMPS), kCompressedOps);
   registerTable(openLibrary("c10d", c10::DispatchKey::MPS), kCollectiveOps);

@@ -21,6 +21,7 @@ void registerSamplingOps(torch::Library& library); // RandomSampling.cpp
 void registerAttention(torch::Library& library);
 void registerLstm(torch::Library& library);
 void registerMpsOnlyOps(torch::Library& library);
+void registerLinear(torch::Library& library, torch::Library& autograd); // autograd: aten under AutogradMPS
 void registerViews(torch::Library& library);
 void registerHostAlias();
 

@@ -2,6 +2,7 @@
 
 pub(crate) mod check;
 pub(crate) mod compile;
+pub(crate) mod doctor;
 pub(crate) mod generate;
 pub(crate) mod info;
 pub(crate) mod inspect;

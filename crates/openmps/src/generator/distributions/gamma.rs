@@ -53,15 +53,17 @@ fn sample(mut alpha: f32, draws: &mut Draws) -> f32 {
     let c = 1.0 / (9.0 * d).sqrt();
     loop {
         let x = draws.normal();
-        let y = 1.0 + c * x;
+        // Fused and grouped as in the compiled kernel: a sum near zero shows every other rounding.
+        let y = c.mul_add(x, 1.0);
         if y <= 0.0 {
             continue;
         }
-        let v = y * y * y;
+        let v = y * (y * y);
         let u = draws.unit();
         let xx = x * x;
-        if u < 1.0 - 0.0331 * xx * xx || u.ln() < 0.5 * xx + d * (1.0 - v + v.ln()) {
-            return (scale * d * v).max(f32::MIN_POSITIVE);
+        let is_inside = u < (xx * -0.0331).mul_add(xx, 1.0);
+        if is_inside || u.ln() < xx.mul_add(0.5, d * ((1.0 - v) + v.ln())) {
+            return ((scale * d) * v).max(f32::MIN_POSITIVE);
         }
     }
 }
