@@ -40,6 +40,11 @@ def i64(*values: int) -> torch.Tensor:
     return pack(f"{len(values)}q", *values)
 
 
+def u64(*values: int) -> torch.Tensor:
+    """`ulong` values."""
+    return pack(f"{len(values)}Q", *values)
+
+
 def f32(*values: float) -> torch.Tensor:
     """`float` values."""
     return pack(f"{len(values)}f", *values)

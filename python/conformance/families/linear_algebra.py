@@ -1,7 +1,8 @@
-"""Factorizations and solves: Cholesky in blocks, inverses of small matrices, QR."""
+"""Factorizations and solves: Cholesky in blocks, inverses of small matrices, QR, small triangular systems."""
 
+import itertools
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import torch
 
@@ -78,9 +79,37 @@ def _geqrf(library: Library) -> Iterator[Case]:
         yield Case([launch], [Check(output, want.to(torch.float32), tolerance), Check(tau, want_tau.to(torch.float32), tolerance)], f"{rows}x{columns}")
 
 
+def _triangular(is_general: bool) -> Callable[[Library], Iterator[Case]]:
+    def cases(library: Library) -> Iterator[Case]:
+        # The special kernels work on whole tiles of columns.
+        columns = 77 if is_general else 96
+        for size in (16, 32, 64):
+            name = f"triangular_solve_small_{'general_' if is_general else ''}{size}"
+            if not library.has(name):
+                continue
+            # The special kernels are for lower triangles with ones on the diagonal, as factorizations have them.
+            for flags in itertools.product((False, True), repeat=3) if is_general else [(False, False, True)]:
+                upper, transposed, unit = flags
+                b_columns, x_columns = (bool(flag) for flag in torch.randint(0, 2, (2,)))
+                a = draw(torch.float32, (BATCH, size, size), SMALL) / size + 2 * torch.eye(size)
+                b = draw(torch.float32, (BATCH, size, columns), SMALL)
+                side = a.double().mT if transposed else a.double()
+                want = torch.linalg.solve_triangular(side, b.double(), upper=upper != transposed, unitriangular=unit).to(torch.float32)
+                want = want.mT.contiguous() if x_columns else want
+                output = Output(tuple(want.shape), torch.float32)
+                params = pack("3I6?2x", BATCH, size, columns, upper, transposed, False, unit, b_columns, x_columns)
+                arguments = [to_device(a), to_device(b.mT.contiguous() if b_columns else b), output.device, params]
+                group = 4 * size
+                yield Case([Launch(name, arguments, (BATCH * group,), (group,))], [Check(output, want, Tolerance(2e-6, 2e-5))], f"{size} {flags}")
+
+    return cases
+
+
 FAMILIES = [
     _cholesky(False),
     _cholesky(True),
     Family("inverse of small matrices", "linear algebra", _small_inverse),
     Family("geqrf", "linear algebra", _geqrf),
+    Family("triangular solve, unit lower", "linear algebra", _triangular(False)),
+    Family("triangular solve", "linear algebra", _triangular(True)),
 ]

@@ -1,5 +1,6 @@
-"""Matrix products: tiled, batched, with a vector, grouped, of integers, of 8-bit floats."""
+"""Matrix products: tiled, batched, with a vector, grouped, of integers, of 8-bit floats, with weights of 4 bits."""
 
+import itertools
 import math
 import re
 from collections.abc import Callable, Iterator
@@ -222,6 +223,38 @@ def _few_rows(library: Library) -> Iterator[Case]:
         yield from _scaled(rows)(library)
 
 
+def _int4_weights(library: Library) -> Iterator[Case]:
+    n, words = 24, 13
+    if not library.has("weight_to_int4pack"):
+        return
+    packed = torch.randint(0, 256, (n, words * 4), dtype=torch.uint8)
+    # The two halves of each byte change places.
+    want = (packed << 4) | (packed >> 4)
+    output = Output(tuple(packed.shape), torch.uint8)
+    launch = Launch("weight_to_int4pack", [to_device(packed), output.device, u32(n, words)], (n, words))
+    yield Case([launch], [Check(output, want)])
+
+
+def _int4pack_mm(library: Library) -> Iterator[Case]:
+    m, n, k = 5, 24, 512
+    for group, kind in itertools.product((32, 64, 128, 256), ("float", "half", "bfloat")):
+        name = f"int4pack_mm_{group}_{kind}"
+        if not library.has(name):
+            continue
+        dtype = METAL[kind]
+        a, weights = draw(dtype, (m, k), SMALL), torch.randint(0, 16, (n, k), dtype=torch.uint8)
+        scales, zeros = draw(dtype, (k // group, n), Domain(0.05, 0.2, False)), draw(dtype, (k // group, n), SMALL)
+        # Weights stand for numbers around zero; the kernel adds what that takes away in its own type.
+        offsets = (zeros - scales * 8).double()
+        wide = weights.double() * scales.double().T.repeat_interleave(group, 1) + offsets.T.repeat_interleave(group, 1)
+        output = Output((m, n), dtype)
+        bytes_of_two = weights[:, 0::2] | (weights[:, 1::2] << 4)
+        arguments = [to_device(a), to_device(bytes_of_two), to_device(torch.stack([scales, zeros], -1)), output.device, u32(m, k, n, 0)]
+        # Four rows of weights a SIMD-group of 32.
+        launch = Launch(name, arguments, (n // 4 * 32, 1, m), (64, 1, 1))
+        yield Case([launch], [Check(output, (a.double() @ wide.T).to(dtype), rounded(Tolerance(2e-6, 2e-4), dtype))])
+
+
 FAMILIES = [
     Family("matmul", "matrices", _matmul),
     Family("int_mm", "matrices", _int_mm),
@@ -236,4 +269,6 @@ FAMILIES = [
     Family("grouped_mm over k", "matrices", _grouped_k),
     Family("scaled_mm", "matrices", _scaled(0)),
     Family("scaled_mm of few rows", "matrices", _few_rows),
+    Family("weights of 4 bits", "matrices", _int4_weights),
+    Family("int4pack_mm", "matrices", _int4pack_mm),
 ]
