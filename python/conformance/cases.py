@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -42,6 +43,8 @@ class Launch:
     args: list[Any]
     threads: tuple[int, ...]
     group: tuple[int, ...] | None = None
+    threadgroup_bytes: dict[int, int] = field(default_factory=dict)
+    """Lengths of dynamic threadgroup memory by index, which ``torch.mps`` cannot give: such a launch goes by ``openmps run``."""
 
 
 @dataclass
@@ -75,9 +78,10 @@ class Family:
 
 @dataclass
 class Library:
-    """Names of the library's kernels, and how much of it a run takes."""
+    """Names of the library's kernels, where it lies, and how much of it a run takes."""
 
     names: frozenset[str]
+    path: Path
     is_thorough: bool = False
 
     def has(self, name: str) -> bool:

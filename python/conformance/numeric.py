@@ -18,7 +18,7 @@ from dataclasses import dataclass
 
 import torch
 
-from conformance import families, wheels
+from conformance import command, families, wheels
 from conformance.cases import Case, Family, Library, Output, Verdict
 
 COMPLAINTS_SHOWN = 3
@@ -55,11 +55,14 @@ def all_families() -> list[Family]:
     return found
 
 
-def execute(loaded, case: Case, verdict: Verdict) -> None:
+def execute(loaded, library: Library, case: Case, verdict: Verdict) -> None:
     """Runs the launches and judges the outputs; an exception is a complaint."""
     where = " + ".join(dict.fromkeys(launch.kernel for launch in case.launches)) + (f" ({case.note})" if case.note else "")
     try:
         for launch in case.launches:
+            if launch.threadgroup_bytes:
+                command.run(library.path, launch, [check.output.device for check in case.checks if isinstance(check.output, Output)])
+                continue
             options = {} if launch.group is None else {"group_size": list(launch.group)}
             getattr(loaded, launch.kernel)(*launch.args, threads=list(launch.threads), **options)
         torch.mps.synchronize()
@@ -78,7 +81,7 @@ def run_family(loaded, library: Library, family: Family, seed: int, runs_max: in
     verdict, runs = Verdict(), 0
     try:
         for case in itertools.islice(family.cases(library), runs_max):
-            execute(loaded, case, verdict)
+            execute(loaded, library, case, verdict)
             runs += 1
     except NotImplementedError as error:
         verdict.complaints.append(f"ATen has no reference: {error}")
@@ -89,8 +92,9 @@ def run_family(loaded, library: Library, family: Family, seed: int, runs_max: in
 
 def load(name: str):
     """A library by its short name, and the names in it."""
-    loaded = torch.mps.load_metallib(str(wheels.library(name)))
-    return loaded, Library(frozenset(dir(loaded)))
+    path = wheels.library(name)
+    loaded = torch.mps.load_metallib(str(path))
+    return loaded, Library(frozenset(dir(loaded)), path)
 
 
 def main() -> int:

@@ -105,6 +105,23 @@ def _triangular(is_general: bool) -> Callable[[Library], Iterator[Case]]:
     return cases
 
 
+def _triangular_of_any_size(library: Library) -> Iterator[Case]:
+    if not library.has("triangular_solve_float"):
+        return
+    for upper, transposed, unit in itertools.product((False, True), repeat=3):
+        size, columns = 45, 7
+        a = draw(torch.float32, (BATCH, size, size), SMALL) / size + 2 * torch.eye(size)
+        b = draw(torch.float32, (BATCH, size, columns), SMALL)
+        side = a.double().mT if transposed else a.double()
+        want = torch.linalg.solve_triangular(side, b.double(), upper=upper != transposed, unitriangular=unit).to(torch.float32)
+        output = Output(tuple(want.shape), torch.float32)
+        params = pack("3I6?2x", BATCH, size, columns, upper, transposed, False, unit, False, False)
+        # A threadgroup for each right-hand side; it holds the solution, and a sum of each SIMD-group.
+        memory = {0: size * 4, 1: 32 * 4}
+        launch = Launch("triangular_solve_float", [to_device(a), to_device(b), output.device, params], (BATCH * columns * 128,), (128,), memory)
+        yield Case([launch], [Check(output, want, Tolerance(2e-6, 2e-5))], f"{upper} {transposed} {unit}")
+
+
 FAMILIES = [
     _cholesky(False),
     _cholesky(True),
@@ -112,4 +129,5 @@ FAMILIES = [
     Family("geqrf", "linear algebra", _geqrf),
     Family("triangular solve, unit lower", "linear algebra", _triangular(False)),
     Family("triangular solve", "linear algebra", _triangular(True)),
+    Family("triangular solve of any size", "linear algebra", _triangular_of_any_size),
 ]

@@ -1,7 +1,7 @@
 """Losses, embeddings, distances and histograms."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import torch
 from torch.nn import functional
@@ -125,20 +125,29 @@ def _cdist_backward(library: Library) -> Iterator[Case]:
         yield Case([launch], [Check(output, a.grad.to(dtype), tolerance)])
 
 
-def _histc(library: Library) -> Iterator[Case]:
-    for kind in METAL:
-        if not library.has(f"histc_atomic_global_{kind}") or not METAL[kind].is_floating_point:
-            continue
-        dtype, bins = METAL[kind], 16
-        x = draw(dtype, (1000,), Domain(-4, 4, False))
-        edges = torch.linspace(-4, 4, bins + 1).to(dtype)
-        # The kernel computes the bin in the dtype, whose roundings move a value across an edge; bin and edges are exact.
-        place = ((x - edges[0]) * bins / (edges[-1] - edges[0])).long().clamp(0, bins - 1)
-        want = torch.bincount(place, minlength=bins).to(torch.int32)
-        output = Output((bins,), torch.int32, initial=torch.zeros(bins, dtype=torch.int32))
-        arguments = [to_device(x), output.device, i64(1), u32(1000), i64(bins), to_device(edges)]
-        launch = Launch(f"histc_atomic_global_{kind}", arguments, (1000,))
-        yield Case([launch], [Check(output, want)])
+def _histc(in_threadgroups: bool) -> Callable[[Library], Iterator[Case]]:
+    where = "threadgroup" if in_threadgroups else "global"
+
+    def cases(library: Library) -> Iterator[Case]:
+        for kind in METAL:
+            name = f"histc_atomic_{where}_{kind}"
+            if not library.has(name) or not METAL[kind].is_floating_point:
+                continue
+            dtype, bins, count = METAL[kind], 16, 1000
+            x = draw(dtype, (count,), Domain(-4, 4, False))
+            edges = torch.linspace(-4, 4, bins + 1).to(dtype)
+            # The kernel computes the bin in the dtype, whose roundings move a value across an edge; bin and edges are exact.
+            place = ((x - edges[0]) * bins / (edges[-1] - edges[0])).long().clamp(0, bins - 1)
+            want = torch.bincount(place, minlength=bins).to(torch.int32)
+            output = Output((bins,), torch.int32, initial=torch.zeros(bins, dtype=torch.int32))
+            arguments = [to_device(x), output.device, i64(1), u32(count), i64(bins), to_device(edges)]
+            launch = Launch(name, arguments, (count,))
+            if in_threadgroups:
+                # 512 threads take what 1,000 values are; each threadgroup counts in its own memory first.
+                launch = Launch(name, [*arguments, u32(512)], (512,), (128,), {0: bins * 4})
+            yield Case([launch], [Check(output, want)])
+
+    return cases
 
 
 def _ctc(library: Library) -> Iterator[Case]:
@@ -170,6 +179,7 @@ FAMILIES = [
     Family("embedding_dense_backward", "losses", _embedding),
     Family("embedding_bag", "losses", _embedding_bag),
     Family("cdist_backward", "losses", _cdist_backward),
-    Family("histc", "losses", _histc),
+    Family("histc", "losses", _histc(False)),
+    Family("histc in threadgroups", "losses", _histc(True)),
     Family("ctc_loss", "losses", _ctc),
 ]

@@ -1,4 +1,4 @@
-"""Matrix products: tiled, batched, with a vector, grouped, of integers, of 8-bit floats, with weights of 4 bits."""
+"""Matrix products: tiled, batched, with a vector, grouped, of integers, of 8-bit floats, with weights of 4 and 8 bits."""
 
 import itertools
 import math
@@ -255,6 +255,24 @@ def _int4pack_mm(library: Library) -> Iterator[Case]:
         yield Case([launch], [Check(output, (a.double() @ wide.T).to(dtype), rounded(Tolerance(2e-6, 2e-4), dtype))])
 
 
+def _int8pack(library: Library) -> Iterator[Case]:
+    # `large_m_int8pack_mm` is left out: at its end one SIMD-group reads what the others write, without a barrier between.
+    m, n, k = 5, 40, 96
+    for kind in ("float", "half", "bfloat"):
+        name = f"int8pack_mv_{kind}"
+        if not library.has(name):
+            continue
+        dtype = METAL[kind]
+        a, weights = draw(dtype, (m, k), SMALL), draw(torch.int8, (n, k), Domain(-120, 120, False))
+        scales = draw(dtype, (n,), Domain(0.01, 0.02, False))
+        output = Output((m, n), dtype)
+        want = ((a.double() @ weights.double().T) * scales.double()).to(dtype)
+        arguments = [to_device(a), to_device(weights), to_device(scales), output.device, u32(m, k, n, 0)]
+        # A threadgroup has eight columns of a row, and their scales in its memory.
+        launch = Launch(name, arguments, (n // 8 * 32, 2 * m), (32, 2), {0: 32})
+        yield Case([launch], [Check(output, want, rounded(Tolerance(5e-6, 5e-4), dtype))])
+
+
 FAMILIES = [
     Family("matmul", "matrices", _matmul),
     Family("int_mm", "matrices", _int_mm),
@@ -269,6 +287,7 @@ FAMILIES = [
     Family("grouped_mm over k", "matrices", _grouped_k),
     Family("scaled_mm", "matrices", _scaled(0)),
     Family("scaled_mm of few rows", "matrices", _few_rows),
+    Family("int8pack_mm of few rows", "matrices", _int8pack),
     Family("weights of 4 bits", "matrices", _int4_weights),
     Family("int4pack_mm", "matrices", _int4pack_mm),
 ]
