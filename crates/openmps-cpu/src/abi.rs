@@ -86,6 +86,17 @@ pub(crate) enum WholeSimdgroups {
     InGrid = 2,
 }
 
+impl WholeSimdgroups {
+    /// From [`KernelInfo::whole_simdgroups`]; the most careful where the number means nothing.
+    pub(crate) fn from_number(number: u32) -> Self {
+        match number {
+            0 => Self::Never,
+            1 => Self::InThreadgroup,
+            _ => Self::InGrid,
+        }
+    }
+}
+
 /// Facts about a generated kernel, found by the code generator.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -91,9 +91,11 @@ impl CpuKernel {
 
     /// The kernel with code for the threadgroups of `grid`.
     fn for_shape(&self, grid: &Grid) -> Result<&Self, DispatchError> {
-        let needed = self.entry.info().whole_simdgroups;
-        let runs_all = needed == WholeSimdgroups::Never as u32
-            || has_whole_simdgroups(grid) && (needed == WholeSimdgroups::InThreadgroup as u32 || starts_whole(grid));
+        let runs_all = match WholeSimdgroups::from_number(self.entry.info().whole_simdgroups) {
+            WholeSimdgroups::Never => true,
+            WholeSimdgroups::InThreadgroup => has_whole_simdgroups(grid),
+            WholeSimdgroups::InGrid => has_whole_simdgroups(grid) && starts_whole(grid),
+        };
         let Some(other) = self.other.as_ref().filter(|_| !runs_all) else { return Ok(self) };
         let made = other.made.get_or_init(|| (other.make)().map(Box::new));
         made.as_deref()

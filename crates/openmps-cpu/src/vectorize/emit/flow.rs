@@ -167,7 +167,8 @@ impl<'m> Emitter<'_, 'm> {
         let mask = self.builder.load(self.mask_ty(), slot).as_value();
         self.builder.store(self.mask_ty().zero(), slot);
         let bits = self.bits(mask);
-        let is_skipped = block != 0 && self.can_be_skipped(block);
+        let has_all = self.every_lane_comes_to(block);
+        let is_skipped = !has_all && self.can_be_skipped(block);
         if is_skipped {
             let body = self.block("body");
             let any = self.builder.icmp(IntPredicate::Ne, bits, bits.ty().zero());
@@ -181,11 +182,18 @@ impl<'m> Emitter<'_, 'm> {
         for instruction in self.instructions(block) {
             self.instruction(instruction)?;
         }
-        self.masked_edges(block, mask, is_skipped)?;
+        self.masked_edges(block, mask, has_all || is_skipped)?;
         let end = if self.barrier_of(block).is_some() { self.barrier_block(block) } else { self.ends[block] };
         self.builder.br(end);
         self.masked_end(block);
         Ok(())
+    }
+
+    /// Whether masked code that comes to the block has all lanes of the SIMD-group there, of which there is one at least: a
+    /// block outside of loops that each way through the function passes.
+    fn every_lane_comes_to(&self, block: usize) -> bool {
+        let mut on_each_way = std::iter::successors(Some(0), |&at| self.graph.post_dominators[at]);
+        self.graph.loop_of[block].is_none() && on_each_way.any(|at| at == block)
     }
 
     /// The barrier that the block ends in.
