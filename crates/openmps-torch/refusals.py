@@ -60,9 +60,9 @@ _NUMBERS = ("bool", "integers")
 _POOLS = "_adaptive_avg_pool2d adaptive_avg_pool2d.out"
 
 REFUSALS = [
-    Refusal("convolution", "input", (*_NUMBERS, "complex"), "RuntimeError", "Convolution is supported only for Floating types"),
+    Refusal("_convolution", "input", (*_NUMBERS, "complex"), "RuntimeError", "Convolution is supported only for Floating types"),
     Refusal(
-        "convolution", "input", ("halves",), "RuntimeError",
+        "_convolution", "input", ("halves",), "RuntimeError",
         "ConvTranspose 3D with BF16 or FP16 types is not supported on MPS", "isTransposedInThreeDimensions",
     ),
     Refusal("addr", "self", _NUMBERS, "RuntimeError", "MPS device does not support addr for non-float input"),

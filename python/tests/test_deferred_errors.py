@@ -32,6 +32,13 @@ def nothing_is_left():
     torch.mps.synchronize()
 
 
+def _elapsed_time(data):
+    events = [torch.mps.Event(enable_timing=True) for _ in range(2)]
+    for event in events:
+        event.record()
+    assert events[0].elapsed_time(events[1]) >= 0
+
+
 POINTS = {
     "item": lambda data: data[0].item(),
     "cpu": lambda data: data.cpu(),
@@ -42,6 +49,9 @@ POINTS = {
     "accelerator": lambda data: torch.accelerator.synchronize(),
     "stream": lambda data: torch.mps.current_stream().synchronize(),
     "empty_cache": lambda data: torch.mps.empty_cache(),
+    "nonzero": lambda data: data.nonzero(),
+    "mask": lambda data: data[data > 0],
+    "elapsed time": _elapsed_time,
     "blocking copy": lambda data: torch.empty(8).copy_(data),
 }
 
@@ -65,6 +75,13 @@ def test_nothing_else_raises(library):
     event = torch.mps.Event()
     event.record()
     event.query()
+    event.wait()
+    event.synchronize()
+    torch.mps.current_stream().query()
+    generic = torch.Event("mps")
+    generic.record()
+    torch.mps.Stream().wait_event(generic)
+    generic.synchronize()
     torch.mps.current_allocated_memory()
     complain(library)
     with pytest.raises(torch.AcceleratorError, match=TEXT):

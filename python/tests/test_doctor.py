@@ -127,10 +127,10 @@ def test_refused_arguments_are_told_and_the_program_goes_on():
         torch.use_deterministic_algorithms(False)
     found = [(finding.outcome, finding.subject, finding.message) for finding in report]
     assert found == [
-        ("refuses", "aten::convolution", "Convolution is supported only for Floating types"),
+        ("refuses", "aten::_convolution", "Convolution is supported only for Floating types"),
         ("refuses", "aten::linear", "MPS device does not support linear for non-float inputs"),
         ("refuses", "aten::kthvalue.values", "kthvalue MPS does not have a deterministic implementation"),
     ]
     with pytest.raises(RuntimeError, match="Convolution is supported only for Floating types"):
         torch.conv1d(x, x[..., :2])
-    assert "test_doctor.py:" in str(report) and "aten::convolution refuses these arguments: Convolution is" in str(report)
+    assert "test_doctor.py:" in str(report) and "aten::_convolution refuses these arguments: Convolution is" in str(report)

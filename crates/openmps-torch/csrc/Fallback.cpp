@@ -16,8 +16,11 @@
 #include <ATen/core/dispatch/Dispatcher.h>
 #include <ATen/core/ivalue.h>
 
+#include <algorithm>
 #include <atomic>
+#include <iterator>
 #include <memory>
+#include <string_view>
 #include <vector>
 
 namespace openmps {
@@ -246,10 +249,21 @@ void redispatch(
   call.restoreArguments();
 }
 
+// Ops of the real backend that read a result back to know its size, and so wait and raise deferred errors.
+constexpr std::string_view kSynchronizing[] = {
+    "nonzero", "nonzero.out", "masked_select", "masked_select.out", "_unique2", "unique_consecutive", "unique_dim",
+    "bincount", "repeat_interleave.Tensor",
+};
+
+bool synchronizes(std::string_view op) {
+  return std::find(std::begin(kSynchronizing), std::end(kSynchronizing), op) != std::end(kSynchronizing);
+}
+
 // Holds what is known about one op; made at registration, filled at the first call.
 class RedispatchFunctor final : public c10::OperatorKernel {
  public:
-  explicit RedispatchFunctor(const CheckedOp& op) : op_(op), profile_name_(op.name) {}
+  explicit RedispatchFunctor(const CheckedOp& op)
+      : op_(op), synchronizes_(synchronizes(op.name)), profile_name_(op.name) {}
   ~RedispatchFunctor() override {
     delete plan_.load(std::memory_order_acquire);
   }
@@ -261,7 +275,11 @@ class RedispatchFunctor final : public c10::OperatorKernel {
     if (C10_UNLIKELY(op_.refusals.count > 0)) {
       checkRefusals(op_.name, op_.refusals, torch::jit::last(*stack, its_plan.argument_count));
     }
-    drainCurrentStream();
+    if (C10_UNLIKELY(synchronizes_)) {
+      synchronizeCurrentStream();
+    } else {
+      drainCurrentStream();
+    }
     ProfiledOperation profiled;
     if (C10_UNLIKELY(profileFlags() & OPENMPS_PROFILE_SEES_OPERATION)) {
       profiled.beginOperator(profile_name_, *stack, its_plan.argument_count);
@@ -283,6 +301,7 @@ class RedispatchFunctor final : public c10::OperatorKernel {
   }
 
   const CheckedOp op_;
+  const bool synchronizes_;
   ProfileName profile_name_;
   std::atomic<const CallPlan*> plan_{nullptr};
 };

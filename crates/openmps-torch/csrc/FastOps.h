@@ -137,6 +137,9 @@ struct FastArgument<const c10::List<std::optional<at::Tensor>>&> {
     List aliases;
     aliases.reserve(value.size());
     for (const std::optional<at::Tensor> tensor : value) {
+      if (tensor && (tensor->scalar_type() == at::kBool || tensor->scalar_type() == at::kByte)) {
+        synchronizeCurrentStream(); // The real backend counts the mask's elements, which waits.
+      }
       aliases.push_back(FastArgument<const std::optional<at::Tensor>&>::alias(tensor));
     }
     return aliases;
