@@ -24,10 +24,10 @@ pub struct EngineOptions {
 /// Which code the CPU engine makes of a kernel.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum EngineChoice {
-    /// Whatever is best.
+    /// Vectors where they are worth their time of compilation, else one thread after the other.
+    #[default]
     Auto,
     /// One thread after the other: the reference.
-    #[default]
     Scalar,
     /// The threads of a SIMD-group together, wherever that can be done.
     Vector,

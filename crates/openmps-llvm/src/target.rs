@@ -32,6 +32,7 @@ pub struct TargetMachine {
     /// Invariant: live and owned.
     raw: NonNull<LLVMOpaqueTargetMachine>,
     triple: String,
+    features: String,
 }
 
 /// Registers the code generator of the machine that this runs on, with feature `cross` those of all machines that this project
@@ -117,7 +118,7 @@ impl TargetMachine {
     pub fn new(triple: &str, cpu: &str, features: &str, level: CodeGenLevel) -> Result<Self, Error> {
         initialize();
         let no_target = |message: String| Error::Target { triple: triple.to_owned(), message };
-        let (c_triple, cpu, features) = (c_text(triple), c_text(cpu), c_text(features));
+        let (c_triple, cpu, c_features) = (c_text(triple), c_text(cpu), c_text(features));
         let (mut target, mut message) = (std::ptr::null_mut(), std::ptr::null_mut());
         // SAFETY: the triple lives through the call; both results have room.
         let failed = unsafe { LLVMGetTargetFromTriple(c_triple.as_ptr(), &raw mut target, &raw mut message) };
@@ -137,14 +138,14 @@ impl TargetMachine {
                 target,
                 c_triple.as_ptr(),
                 cpu.as_ptr(),
-                features.as_ptr(),
+                c_features.as_ptr(),
                 level,
                 LLVMRelocMode::LLVMRelocPIC,
                 LLVMCodeModel::LLVMCodeModelDefault,
             )
         };
         let raw = NonNull::new(raw).ok_or_else(|| no_target("this LLVM has no code generator for it".to_owned()))?;
-        Ok(Self { raw, triple: triple.to_owned() })
+        Ok(Self { raw, triple: triple.to_owned(), features: features.to_owned() })
     }
 
     pub(crate) fn raw(&self) -> *mut LLVMOpaqueTargetMachine {
@@ -155,6 +156,12 @@ impl TargetMachine {
     #[must_use]
     pub fn triple(&self) -> &str {
         &self.triple
+    }
+
+    /// The features that it was made for (`+avx2,-avx512f,…`).
+    #[must_use]
+    pub fn features(&self) -> &str {
+        &self.features
     }
 
     /// Its data layout string, for [`Module::set_data_layout`].

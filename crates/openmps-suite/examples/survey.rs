@@ -1,18 +1,23 @@
 //! Compiles kernels of Metal libraries with the vector engine and says what became of them: `survey COUNT SEED LIBRARY...`, or names
-//! after `--kernel`. Prints a line a kernel (microseconds, vectorised or the reason) and totals.
+//! after `--kernel`. Prints a line a kernel (microseconds of CPU time, vectorised or the reason) and totals.
 #![expect(clippy::print_stdout, reason = "a program that prints its findings")]
 
 use std::collections::BTreeMap;
 use std::error::Error;
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Instant;
 
 use openmps_air::metallib::Metallib;
 use openmps_air::verify::verify_and_reflect;
 use openmps_cpu::{CpuEngine, LlvmCodeGenerator};
 use openmps_engine::{Engine as _, EngineChoice, EngineOptions};
 use openmps_suite::machine::Random;
+
+/// Microseconds that this thread has run, whatever else the machine does.
+fn thread_micros() -> u64 {
+    let text = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
+    text.split(' ').next().and_then(|nanoseconds| nanoseconds.parse::<u64>().ok()).unwrap_or_default() / 1000
+}
 
 fn main() -> Result<(), Box<dyn Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -40,16 +45,19 @@ fn main() -> Result<(), Box<dyn Error>> {
                 continue;
             };
             let engine = CpuEngine::new(Arc::new(LlvmCodeGenerator));
-            let choice =
-                if std::env::var("SURVEY_SCALAR").is_ok() { EngineChoice::Scalar } else { EngineChoice::Vector };
+            let choice = match std::env::var("SURVEY_ENGINE").as_deref() {
+                Ok("scalar") => EngineChoice::Scalar,
+                Ok("auto") => EngineChoice::Auto,
+                _ => EngineChoice::Vector,
+            };
             let options = EngineOptions {
                 engine: choice,
                 dump_dir: std::env::var("SURVEY_DUMP").ok(),
                 ..EngineOptions::default()
             };
-            let start = Instant::now();
+            let start = thread_micros();
             let result = engine.compile(&air, &signature, &options);
-            let micros = start.elapsed().as_micros();
+            let micros = thread_micros() - start;
             let outcome = match result {
                 Err(error) => format!("failed: {error}"),
                 Ok(_) => match engine.counts().refused.keys().next() {

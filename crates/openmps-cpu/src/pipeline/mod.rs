@@ -278,4 +278,6 @@ fn inline(
 }
 
 #[cfg(test)]
+mod snapshots;
+#[cfg(test)]
 mod tests;

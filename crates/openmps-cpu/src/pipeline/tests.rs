@@ -1,9 +1,12 @@
-//! Code for another CPU than this one: what x86-64 hides about the order of memory. What is inlined.
+//! Code for another CPU than this one: what x86-64 hides about the order of memory, SIMD-groups on NEON and SVE. What is inlined.
 
-use openmps_engine::EngineOptions;
+use openmps_engine::{EngineChoice, EngineOptions};
 use openmps_llvm::{CodeGenLevel, Context, TargetMachine};
 
 use super::{Waiting, emit_for};
+use crate::pipeline::snapshots::{LANES, LOOP, STEP, with_metadata};
+
+const ARM_TRIPLE: &str = "aarch64-unknown-linux-gnu";
 
 /// A threadgroup publishes a value and then a flag, as decoupled scans do without a fence (AIR 2.6) and with one (AIR 2.8).
 const PUBLISH: &str = r#"
@@ -27,8 +30,7 @@ fn arm(body: &str) -> String {
     let context = Context::new();
     let module = context.parse_ir(&PUBLISH.replace("BODY", body)).unwrap();
     let (air, kernels) = openmps_air::verify_and_reflect(module.write_bitcode().as_bytes()).unwrap();
-    let triple = "aarch64-unknown-linux-gnu";
-    let machine = TargetMachine::new(triple, "neoverse-n1", "", CodeGenLevel::Default).unwrap();
+    let machine = TargetMachine::new(ARM_TRIPLE, "neoverse-n1", "", CodeGenLevel::Default).unwrap();
     let options = EngineOptions::default();
     let text = emit_for(&machine, &air, &kernels[0], &options, Waiting::Split, TargetMachine::emit_assembly).unwrap();
     String::from_utf8(text.as_bytes().to_vec()).unwrap()
@@ -104,4 +106,26 @@ fn large_functions_stay_out_of_line_where_the_code_would_be_large() {
     let (few, many) = (calling(3), calling(20));
     assert_eq!(multiplications(&few), 600, "{few}");
     assert_eq!(multiplications(&many), 200, "{many}");
+}
+
+/// Assembly of a kernel of the snapshots for `cpu`.
+fn arm_vectors(text: &str, cpu: &str, engine: EngineChoice) -> String {
+    let context = Context::new();
+    let module = context.parse_ir(&with_metadata(text)).unwrap();
+    let (air, kernels) = openmps_air::verify_and_reflect(module.write_bitcode().as_bytes()).unwrap();
+    let machine = TargetMachine::new(ARM_TRIPLE, cpu, "", CodeGenLevel::Default).unwrap();
+    let options = EngineOptions { engine, verify_each_pass: true, ..EngineOptions::default() };
+    let text = emit_for(&machine, &air, &kernels[0], &options, Waiting::Split, TargetMachine::emit_assembly).unwrap();
+    String::from_utf8(text.as_bytes().to_vec()).unwrap()
+}
+
+#[test]
+fn simdgroups_are_vectors_on_arm_too() {
+    for cpu in ["neoverse-n1", "neoverse-v2", "apple-m1"] {
+        for text in [LOOP, STEP, LANES] {
+            let vector = arm_vectors(text, cpu, EngineChoice::Vector);
+            assert!(vector.contains(".4s"), "{cpu}: no vectors in\n{vector}");
+            assert!(arm_vectors(text, cpu, EngineChoice::Scalar).contains("openmps_kernel:"));
+        }
+    }
 }

@@ -83,9 +83,12 @@ pub(super) fn build(
     if vectorize::is_too_large(module) {
         return Err(Refusal::TooLarge.into());
     }
+    let request =
+        vectorize::Request { whole_simdgroups: tells_simdgroups, has_lane_operations, choice: options.engine };
+    request.check_source(module.function(KERNEL_SYMBOL).expect("the source was linked"))?;
     run_passes(module, machine, BEFORE)?;
     observer.after("before-vectorize", module)?;
-    let has_barriers = vectorize::run(module, tells_simdgroups)?;
+    let has_barriers = vectorize::run(module, machine, request)?;
     observer.after("vectorize", module)?;
     if has_barriers {
         facts.frame_bytes = split_at_barriers(module, machine, tells_simdgroups)?;

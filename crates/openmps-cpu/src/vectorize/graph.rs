@@ -46,10 +46,7 @@ impl<'m> Graph<'m> {
     /// Flow that is no nest of loops with one latch each.
     pub(super) fn new(function: Function<'m>) -> Result<Self, Refusal> {
         let listed = function.blocks();
-        let place: HashMap<Block<'m>, usize> = listed.iter().enumerate().map(|(at, &block)| (block, at)).collect();
-        let listed_successors: Vec<Vec<usize>> =
-            listed.iter().map(|block| block.successors().iter().map(|next| place[next]).collect()).collect();
-        let order = weak_topological_order(0, &listed_successors);
+        let order = weak_topological_order(0, &listed_successors(&listed));
         let blocks: Vec<Block<'m>> = order.iter().map(|&at| listed[at]).collect();
         let numbers: HashMap<Block<'m>, usize> = blocks.iter().enumerate().map(|(at, &block)| (block, at)).collect();
         let successors: Vec<Vec<usize>> =
@@ -89,6 +86,24 @@ impl<'m> Graph<'m> {
         }
         region
     }
+}
+
+/// The successors of each block, as places in `blocks`.
+fn listed_successors(blocks: &[Block<'_>]) -> Vec<Vec<usize>> {
+    let place: HashMap<Block<'_>, usize> = blocks.iter().enumerate().map(|(at, &block)| (block, at)).collect();
+    blocks.iter().map(|block| block.successors().iter().map(|next| place[next]).collect()).collect()
+}
+
+/// Whether a function repeats any of its blocks.
+pub(super) fn has_loop(function: Function<'_>) -> bool {
+    let successors = listed_successors(&function.blocks());
+    let mut place = vec![0; successors.len()];
+    for (at, block) in weak_topological_order(0, &successors).into_iter().enumerate() {
+        place[block] = at + 1;
+    }
+    // Blocks that are not reached have no place.
+    let goes_back = |from: usize, to: usize| place[from] != 0 && place[to] <= place[from];
+    successors.iter().enumerate().any(|(from, next)| next.iter().any(|&to| goes_back(from, to)))
 }
 
 fn reversed(successors: &[Vec<usize>]) -> Vec<Vec<usize>> {

@@ -6,6 +6,7 @@
 //! - `group`: accesses of a thread that lie side by side.
 //! - `emit`: the vector form.
 //! - `marker`: names of lane operations on the way here.
+//! - `choice`: what is worth it.
 //! - `refusal`: what is left to the scalar engine.
 //!
 //! Guarantees: one call does what the threads would do one instruction after the other in lockstep; a lane that is not active
@@ -14,6 +15,8 @@
 
 #[cfg(feature = "codegen")]
 mod analysis;
+#[cfg(feature = "codegen")]
+mod choice;
 #[cfg(feature = "codegen")]
 mod emit;
 #[cfg(feature = "codegen")]
@@ -32,6 +35,8 @@ mod shape;
 #[cfg(feature = "codegen")]
 mod transfer;
 
+#[cfg(feature = "codegen")]
+pub(crate) use choice::Request;
 #[cfg(feature = "codegen")]
 pub(crate) use marker::{MATRIX_LOAD, MATRIX_STORE, Marker};
 pub use refusal::Refusal;

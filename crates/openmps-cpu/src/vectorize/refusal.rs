@@ -5,7 +5,7 @@ use std::fmt;
 /// What the vectoriser met and does not do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Refusal {
-    /// More instructions than [`super::INSTRUCTIONS_MAX`].
+    /// Compiling would take too long.
     TooLarge,
     /// Control flow that is no nest of natural loops, or a terminator that is no branch and no return.
     ControlFlow,
@@ -23,11 +23,13 @@ pub enum Refusal {
     PrivateMemory,
     /// An operation of the runtime that needs a fiber for each thread: tensors, asynchronous copies.
     NeedsFibers,
+    /// Straight code whose threads never wait, which LLVM vectorises by itself. Refused where nobody asked for vectors.
+    Straight,
 }
 
 impl Refusal {
     /// Every reason, in the order of its number in a kernel's facts.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::TooLarge,
         Self::ControlFlow,
         Self::LoopValue,
@@ -37,6 +39,7 @@ impl Refusal {
         Self::Recursion,
         Self::PrivateMemory,
         Self::NeedsFibers,
+        Self::Straight,
     ];
 
     /// The number in a kernel's facts; 0 stands for none.
@@ -64,6 +67,7 @@ impl fmt::Display for Refusal {
             Self::Recursion => "a function that calls itself",
             Self::PrivateMemory => "too much private memory",
             Self::NeedsFibers => "an operation that needs a fiber for each thread",
+            Self::Straight => "straight code",
         })
     }
 }

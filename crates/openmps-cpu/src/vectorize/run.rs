@@ -1,20 +1,19 @@
 //! The pass: a function of one thread in, a function of a SIMD-group out.
 
-use openmps_llvm::target::host_features;
-use openmps_llvm::{AttributePlace, Function, Instruction, Module, Type};
+use openmps_llvm::{AttributePlace, Function, Module, TargetMachine, Type};
 
 use super::analysis::Analysis;
+use super::choice::{Request, barriers};
 use super::emit::{self, Features};
 use super::graph::Graph;
 use super::refusal::Refusal;
 use super::shape::Shape;
 use crate::abi::{KERNEL_SYMBOL, THREADS_PER_GROUP_MAX};
-use crate::split::MARKER;
 
 /// The function of a SIMD-group: `(context, x, y, z, index, lanes)`, of which the position is lane 0's.
 pub(crate) const LANES_SYMBOL: &str = "openmps_lanes";
 
-/// Most instructions of a kernel that is vectorised. Vectors of 32 are several registers each, and every block is there twice.
+/// Most instructions of a kernel before it is made ready for vectorisation, which takes time too.
 const INSTRUCTIONS_MAX: usize = 3000;
 /// Most threads of a row where the grid is cut anywhere.
 const ROW_THREADS_MAX: u32 = 4096;
@@ -24,18 +23,17 @@ pub(crate) fn is_too_large(module: &Module<'_>) -> bool {
     module.function(KERNEL_SYMBOL).is_some_and(|function| function.instructions().len() > INSTRUCTIONS_MAX)
 }
 
-/// Replaces the function of one thread by [`LANES_SYMBOL`]. `whole_simdgroups` says that rows are whole SIMD-groups or single.
-/// Returns whether there are barriers.
+/// Replaces the function of one thread by [`LANES_SYMBOL`], for the CPU of `machine`. Returns whether there are barriers.
 ///
 /// # Errors
-/// What has no vector form; the module is of no use then.
-pub(crate) fn run(module: &mut Module<'_>, whole_simdgroups: bool) -> Result<bool, Refusal> {
-    let has_barriers = vectorize(module, whole_simdgroups)?;
+/// What has no vector form, or is not worth one; the module is of no use then.
+pub(crate) fn run(module: &mut Module<'_>, machine: &TargetMachine, request: Request) -> Result<bool, Refusal> {
+    let has_barriers = vectorize(module, machine, request)?;
     module.delete_function(KERNEL_SYMBOL);
     Ok(has_barriers)
 }
 
-fn vectorize(module: &Module<'_>, whole_simdgroups: bool) -> Result<bool, Refusal> {
+fn vectorize(module: &Module<'_>, machine: &TargetMachine, request: Request) -> Result<bool, Refusal> {
     let source = module.function(KERNEL_SYMBOL).expect("the source was linked");
     let has_barriers = end_blocks_at_barriers(source);
     let graph = Graph::new(source)?;
@@ -46,9 +44,10 @@ fn vectorize(module: &Module<'_>, whole_simdgroups: bool) -> Result<bool, Refusa
         Shape::position(most, true),
         Shape::Uniform,
         Shape::Uniform,
-        Shape::position(most, whole_simdgroups),
+        Shape::position(most, request.whole_simdgroups),
     ];
     let analysis = Analysis::new(module, source, &graph, &seeds)?;
+    request.check(module, source, &graph, &analysis)?;
     let mut parameters: Vec<Type<'_>> = source.parameters().iter().map(|parameter| parameter.ty()).collect();
     parameters.push(module.context().i32());
     let ty = module.context().function(module.context().void(), &parameters);
@@ -56,15 +55,14 @@ fn vectorize(module: &Module<'_>, whole_simdgroups: bool) -> Result<bool, Refusa
     function.add_attribute(AttributePlace::Function, "nounwind", 0);
     function.add_attribute(AttributePlace::Function, "alwaysinline", 0);
     copy_attributes(source, function);
-    let features = Features { bf16: host_features().contains("+avx512bf16") };
+    let features = Features { bf16: machine.features().contains("+avx512bf16") };
     emit::run(module, source, function, &graph, &analysis, features)?;
     Ok(has_barriers)
 }
 
 /// Ends blocks behind barriers; whether there are some.
 fn end_blocks_at_barriers(source: Function<'_>) -> bool {
-    let is_barrier = |call: &Instruction<'_>| call.called_function().is_some_and(|callee| callee.name() == MARKER);
-    let barriers: Vec<Instruction<'_>> = source.calls().into_iter().filter(is_barrier).collect();
+    let barriers = barriers(source);
     for barrier in &barriers {
         if let Some(next) = barrier.next() {
             next.split_block("behind");

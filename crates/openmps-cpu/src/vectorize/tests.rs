@@ -4,14 +4,17 @@
 use std::fmt::Write as _;
 
 use expect_test::{Expect, expect};
-use openmps_llvm::{Context, Function, Instruction, Module};
+use openmps_engine::EngineChoice;
+use openmps_llvm::{CodeGenLevel, Context, Function, Instruction, Module, TargetMachine};
 
 use super::analysis::Analysis;
+use super::choice::Request;
 use super::graph::Graph;
 use super::group::Groups;
 use super::refusal::Refusal;
 use super::shape::Shape;
 use crate::abi::KERNEL_SYMBOL;
+use crate::split::MARKER;
 
 /// A kernel's function of one thread: `%x` is the position, `%index` the linear index, both aligned.
 fn source(body: &str) -> String {
@@ -306,11 +309,18 @@ fn accesses_side_by_side_are_a_group_unless_something_is_between() {
     assert_eq!(count("  %e = call float @unknown(float %va)"), 0);
 }
 
-/// The vector form is valid.
+/// The vector form, which is valid.
 fn vectorized(body: &str) -> Result<String, Refusal> {
+    vectorized_as(EngineChoice::Vector, body)
+}
+
+fn vectorized_as(choice: EngineChoice, body: &str) -> Result<String, Refusal> {
     let context = Context::new();
     let mut module = context.parse_ir(&source(body)).unwrap();
-    super::run(&mut module, true)?;
+    let request = Request { whole_simdgroups: true, has_lane_operations: body.contains("openmps_lane"), choice };
+    request.check_source(module.function(KERNEL_SYMBOL).unwrap())?;
+    let machine = TargetMachine::generic(CodeGenLevel::Default).unwrap();
+    super::run(&mut module, &machine, request)?;
     module.verify().unwrap_or_else(|error| panic!("{error} in\n{module}"));
     Ok(module.to_string())
 }
@@ -359,4 +369,51 @@ fn vectors_that_differ_between_lanes_are_refused() {
   store <2 x float> %v, ptr %p
   ret void";
     assert_eq!(vectorized(body), Err(Refusal::CompositeValue));
+}
+
+const STRAIGHT: &str = "  %wide = zext i32 %x to i64
+  %at = getelementptr float, ptr %p, i64 %wide
+  %v = load float, ptr %at
+  %s = fadd float %v, 1.0
+  store float %s, ptr %at
+  ret void";
+
+#[test]
+fn straight_code_is_vectorised_only_when_asked_for() {
+    assert_eq!(vectorized_as(EngineChoice::Auto, STRAIGHT), Err(Refusal::Straight));
+    vectorized_as(EngineChoice::Vector, STRAIGHT).unwrap();
+    let with_lanes = STRAIGHT.replace("fadd float %v, 1.0", "call float @openmps_lane.1.0.32(float %v)");
+    vectorized_as(EngineChoice::Auto, &with_lanes).unwrap();
+    let with_barrier = STRAIGHT.replace("  ret void", &format!("  call void @{MARKER}()\n  ret void"));
+    let with_barrier = format!("{with_barrier}\n}}\ndeclare void @{MARKER}()\ndefine void @other() {{\n  ret void");
+    vectorized_as(EngineChoice::Auto, &with_barrier).unwrap();
+    let with_loop = "entry:
+  br label %loop
+loop:
+  %i = phi i32 [ 0, %entry ], [ %next, %loop ]
+  %next = add i32 %i, 1
+  store i32 %next, ptr %p
+  %more = icmp ult i32 %next, %y
+  br i1 %more, label %loop, label %out
+out:
+  ret void";
+    vectorized_as(EngineChoice::Auto, with_loop).unwrap();
+}
+
+#[test]
+fn large_code_stays_scalar_earlier_when_nobody_asked_for_vectors() {
+    // Each addition writes two registers of 64 bytes.
+    let body = |count: usize| {
+        let mut text = "  %wide = zext i32 %x to i64\n  %at = getelementptr float, ptr %p, i64 %wide\n  \
+                        %v0 = load float, ptr %at\n  %s = call float @openmps_lane.1.0.32(float %v0)\n"
+            .to_owned();
+        for at in 1..=count {
+            let _ = writeln!(text, "  %v{at} = fadd float %v{}, %s", at - 1);
+        }
+        text + &format!("  store float %v{count}, ptr %at\n  ret void")
+    };
+    vectorized_as(EngineChoice::Auto, &body(200)).unwrap();
+    assert_eq!(vectorized_as(EngineChoice::Auto, &body(400)), Err(Refusal::TooLarge));
+    vectorized_as(EngineChoice::Vector, &body(400)).unwrap();
+    assert_eq!(vectorized_as(EngineChoice::Vector, &body(2200)), Err(Refusal::TooLarge));
 }

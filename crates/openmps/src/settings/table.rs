@@ -250,10 +250,11 @@ static TABLE: [Setting; 23] = [
         name: "OPENMPS_ENGINE",
         kind: "word",
         unit: "",
-        default: "`scalar`",
+        default: "`auto`",
         range: "`auto`, `scalar`, `vector`; anything else warns and is ignored",
         doc: "The code that kernels become: `vector` runs the threads of a SIMD-group together wherever that can be done, \
-              `scalar` one thread after the other, `auto` chooses.",
+              `scalar` one thread after the other. `auto` takes `vector` for kernels with SIMD-group functions, barriers or \
+              loops that are not too large, and `scalar` for the rest.",
         apply: engine,
     },
     Setting {
