@@ -193,6 +193,16 @@ bool passes(const std::remove_reference_t<T>& value) {
   }
 }
 
+// Whether an argument is the tensor that an op changes. Kernels ask for that by identity, so both need one alias.
+template <class T>
+bool isSame(const at::Tensor& self, const std::remove_reference_t<T>& value) {
+  if constexpr (std::is_same_v<std::decay_t<T>, at::Tensor>) {
+    return value.is_same(self);
+  } else {
+    return false;
+  }
+}
+
 // Checks in the schema's argument order; the common case is one comparison per tensor. Then the kernel's
 // turn comes, which is told to the profiler.
 template <const FastOp& op, class... A>
@@ -248,10 +258,12 @@ struct InplaceKernel<op, at::Tensor& (*)(at::Tensor&, A...), function> {
     ProfiledOperation profiled;
     FastCheck<op, const at::Tensor&, A...>::run(profiled, self, arguments...);
     try {
-      const CpuKernelScope scope;
-      ScopedAlias self_alias(self);
-      function(self_alias.get(), FastArgument<A>::alias(arguments)...);
-      return self;
+      if (C10_LIKELY(!(isSame<A>(self, arguments) || ...))) {
+        const CpuKernelScope scope;
+        ScopedAlias self_alias(self);
+        function(self_alias.get(), FastArgument<A>::alias(arguments)...);
+        return self;
+      }
     } catch (const c10::NotImplementedError&) {
       // As above.
     }
