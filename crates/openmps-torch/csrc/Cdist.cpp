@@ -13,7 +13,7 @@ namespace openmps {
 namespace {
 
 constexpr FastOp kBackward{
-    "_cdist_backward", DeviceCheck::SameDevice, "wrapper_MPS___cdist_backward"};
+    "_cdist_backward", DeviceCheck::SameDevice, "wrapper_MPS___cdist_backward", {nullptr, 0}};
 using Backward = FunctionalKernel<
     kBackward, decltype(&at::cpu::_cdist_backward), &at::cpu::_cdist_backward>;
 

@@ -10,6 +10,7 @@
 #include <ATen/core/stack.h>
 
 #include <initializer_list>
+#include <string_view>
 #include <vector>
 
 namespace openmps {
@@ -40,6 +41,18 @@ struct CheckedOp {
 
 // The dispatcher's entry of the op, of namespace `aten`.
 c10::OperatorHandle handleOf(const CheckedOp& op);
+
+// Ops of the real backend that read a result back to know its size, and so wait and raise deferred errors.
+constexpr bool isSynchronizing(std::string_view op) {
+  for (const std::string_view name :
+       {"nonzero", "nonzero.out", "masked_select", "masked_select.out", "_unique2", "unique_consecutive",
+        "unique_dim", "bincount", "repeat_interleave.Tensor"}) {
+    if (op == name) {
+      return true;
+    }
+  }
+  return false;
+}
 
 // Checks the arguments of a boxed call, the last ones on the stack.
 void checkDevices(

@@ -16,11 +16,8 @@
 #include <ATen/core/dispatch/Dispatcher.h>
 #include <ATen/core/ivalue.h>
 
-#include <algorithm>
 #include <atomic>
-#include <iterator>
 #include <memory>
-#include <string_view>
 #include <vector>
 
 namespace openmps {
@@ -249,21 +246,11 @@ void redispatch(
   call.restoreArguments();
 }
 
-// Ops of the real backend that read a result back to know its size, and so wait and raise deferred errors.
-constexpr std::string_view kSynchronizing[] = {
-    "nonzero", "nonzero.out", "masked_select", "masked_select.out", "_unique2", "unique_consecutive", "unique_dim",
-    "bincount", "repeat_interleave.Tensor",
-};
-
-bool synchronizes(std::string_view op) {
-  return std::find(std::begin(kSynchronizing), std::end(kSynchronizing), op) != std::end(kSynchronizing);
-}
-
 // Holds what is known about one op; made at registration, filled at the first call.
 class RedispatchFunctor final : public c10::OperatorKernel {
  public:
   explicit RedispatchFunctor(const CheckedOp& op)
-      : op_(op), synchronizes_(synchronizes(op.name)), profile_name_(op.name) {}
+      : op_(op), synchronizes_(isSynchronizing(op.name)), profile_name_(op.name) {}
   ~RedispatchFunctor() override {
     delete plan_.load(std::memory_order_acquire);
   }

@@ -218,7 +218,11 @@ struct FastCheck {
         checkRefusals(op.name, op.refusals, std::array{refusalArgument(arguments)...});
       }
     }
-    drainCurrentStream();
+    if constexpr (isSynchronizing(op.name)) {
+      synchronizeCurrentStream();
+    } else {
+      drainCurrentStream();
+    }
     if (C10_UNLIKELY(profileFlags() & OPENMPS_PROFILE_SEES_OPERATION)) {
       static ProfileName name(op.name);
       profiled.beginOperator(name, arguments...);

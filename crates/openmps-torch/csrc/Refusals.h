@@ -7,6 +7,9 @@
 
 #include <array>
 #include <cstdint>
+#include <string>
+#include <string_view>
+#include <type_traits>
 
 namespace openmps {
 
@@ -18,7 +21,7 @@ enum class RefusalError : uint8_t {
   Alert,
 };
 
-// Arguments in the order of the schema. Unboxed kernels leave out what is neither tensor, bool nor list of integers.
+// Arguments in the order of the schema. Unboxed kernels leave out what is neither tensor, bool, string nor list of integers.
 using RefusalArguments = c10::ArrayRef<c10::IValue>;
 
 struct Refusal {
@@ -60,6 +63,8 @@ c10::IValue refusalArgument(const T& value) {
     return value;
   } else if constexpr (std::is_same_v<T, at::IntArrayRef>) {
     return c10::IValue(value);
+  } else if constexpr (std::is_same_v<T, std::string_view>) {
+    return c10::IValue(std::string(value));
   } else {
     return {};
   }
