@@ -37,7 +37,7 @@ def test_a_wheel_with_another_digest_is_refused_and_removed(tmp_path, monkeypatc
 
 # Fast families of every theme: their kernels compile in milliseconds each.
 SAMPLE = ["abs", "add", "addcmul", "sum reduction", "argmax reduction", "softmax", "layer_norm", "cumsum decoupled"]
-SAMPLE += ["sort in a block", "scatter_add", "index_put", "matmul", "uniform", "triu"]
+SAMPLE += ["histc in threadgroups", "unique", "sort in a block", "scatter_add", "index_put", "matmul", "uniform", "triu"]
 RUNS_MAX = 6
 
 
