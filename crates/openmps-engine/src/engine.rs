@@ -25,9 +25,9 @@ pub struct EngineOptions {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum EngineChoice {
     /// Vectors where they are worth their time of compilation, else one thread after the other.
-    #[default]
     Auto,
     /// One thread after the other: the reference.
+    #[default]
     Scalar,
     /// The threads of a SIMD-group together, wherever that can be done.
     Vector,

@@ -250,7 +250,7 @@ static TABLE: [Setting; 23] = [
         name: "OPENMPS_ENGINE",
         kind: "word",
         unit: "",
-        default: "`auto`",
+        default: "`scalar`",
         range: "`auto`, `scalar`, `vector`; anything else warns and is ignored",
         doc: "The code that kernels become: `vector` runs the threads of a SIMD-group together wherever that can be done, \
               `scalar` one thread after the other. `auto` takes `vector` for kernels with SIMD-group functions, barriers or \
