@@ -18,6 +18,8 @@ use crate::split::MARKER;
 const KERNEL_NAME: &str = "openmps_air_kernel";
 /// Least size of a function that can stay out of line.
 const SHARED_INSTRUCTIONS_MIN: usize = 200;
+/// What [`super::entry::ATTRIBUTES`] says of the function around the kernel, for those that stay beside it.
+const SUBNORMALS: (&str, &str) = ("denormal-fp-math-f32", "preserve-sign,preserve-sign");
 /// Function attributes of the front end's target, and floating-point promises.
 const STRING_ATTRIBUTES: [&str; 14] = [
     "approx-func-fp-math",
@@ -111,9 +113,14 @@ pub(super) fn inline_all_but(module: &Module<'_>, name: &str, keeps_large: bool)
         let is_shared = sites.get(&function).is_some_and(|&count| count > 1);
         let size = expanded_size(function, &callees, &mut sizes);
         let stays = keeps_large && total > ORDINARY_INSTRUCTIONS_MAX && is_shared && size >= SHARED_INSTRUCTIONS_MIN;
-        let attribute = if stays || reaches_itself(function, &callees) { "noinline" } else { "alwaysinline" };
         function.remove_attribute(AttributePlace::Function, "alwaysinline");
-        function.add_attribute(AttributePlace::Function, attribute, 0);
+        if stays || reaches_itself(function, &callees) {
+            let (key, value) = SUBNORMALS;
+            function.add_string_attribute(AttributePlace::Function, key, value);
+            function.add_attribute(AttributePlace::Function, "noinline", 0);
+        } else {
+            function.add_attribute(AttributePlace::Function, "alwaysinline", 0);
+        }
     }
 }
 
@@ -230,4 +237,46 @@ fn saturate<'m>(module: &'m Module<'_>, instruction: Instruction<'m>, name: &str
     let result = builder.intrinsic(name, &[instruction.ty(), source.ty()], &[source]);
     instruction.as_value().replace_all_uses_with(result.as_value());
     module.erase(instruction);
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fmt::Write as _;
+
+    use openmps_llvm::Context;
+
+    use super::*;
+
+    /// Whether `@large` (300 instructions) and `@small` (2) stay out of line beside a kernel that calls each `calls` times.
+    fn stay(calls: usize, keeps_large: bool) -> [bool; 2] {
+        let mut text = String::from("define float @small(float %x) {\n  %y = fadd float %x, %x\n  ret float %y\n}\n");
+        text.push_str("define float @large(float %v0) {\n");
+        for step in 1..300 {
+            let _ = writeln!(text, "  %v{step} = fadd float %v{}, %v0", step - 1);
+        }
+        text.push_str("  ret float %v299\n}\ndefine float @k(float %r0) {\n");
+        for call in 0..2 * calls {
+            let callee = if call % 2 == 0 { "large" } else { "small" };
+            let _ = writeln!(text, "  %r{} = call float @{callee}(float %r{call})", call + 1);
+        }
+        let _ = writeln!(text, "  ret float %r{}\n}}", 2 * calls);
+        let context = Context::new();
+        let module = context.parse_ir(&text).unwrap();
+        inline_all_but(&module, "k", keeps_large);
+        ["large", "small"].map(|name| {
+            let function = module.function(name).unwrap();
+            let has = |attribute| function.attribute(AttributePlace::Function, attribute).is_some();
+            let (key, value) = SUBNORMALS;
+            let flushes = function.string_attribute(AttributePlace::Function, key).as_deref() == Some(value);
+            assert_eq!((has("alwaysinline"), flushes), (!has("noinline"), has("noinline")), "{name}");
+            has("noinline")
+        })
+    }
+
+    #[test]
+    fn large_functions_stay_where_they_would_be_copied_into_large_code() {
+        assert_eq!(stay(20, true), [true, false]);
+        assert_eq!(stay(20, false), [false, false]);
+        assert_eq!(stay(3, true), [false, false]);
+    }
 }
