@@ -20,6 +20,7 @@ import torch
 
 from conformance import command, families, wheels
 from conformance.cases import Case, Family, Library, Output, Verdict
+from conformance.progress import Progress
 
 COMPLAINTS_SHOWN = 3
 
@@ -124,14 +125,18 @@ def main() -> int:
     print(f"{len(wanted)} families of library {options.library}, --seed {options.seed}", flush=True)
     start = time.monotonic()
     reports = []
+    progress = Progress(len(wanted), "families")
     for family in wanted:
         report = run_family(loaded, library, family, options.seed)
         reports.append(report)
+        progress.clear()
         print(report.line(), flush=True)
         for complaint in report.verdict.complaints[:COMPLAINTS_SHOWN]:
             print(f"       {complaint}", flush=True)
         if len(report.verdict.complaints) > COMPLAINTS_SHOWN:
             print(f"       and {len(report.verdict.complaints) - COMPLAINTS_SHOWN} more", flush=True)
+        progress.step(family.name)
+    progress.clear()
     right = sum(report.is_right for report in reports)
     runs = sum(report.runs for report in reports)
     print(f"{right} of {len(reports)} families right, {runs} runs, {time.monotonic() - start:.0f} s")

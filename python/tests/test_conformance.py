@@ -1,5 +1,6 @@
 """The conformance tool itself, and a small sample of what it runs. The sample downloads torch's macOS wheel once."""
 
+import io
 import random
 
 import pytest
@@ -7,6 +8,7 @@ import torch
 from conformance import numeric, wheels
 from conformance.cases import EXACT, Tolerance, Verdict
 from conformance.memory import Output
+from conformance.progress import Progress
 
 
 def container(size, function_list=wheels.HEADER_BYTES):
@@ -84,3 +86,20 @@ def test_writing_beside_an_output_is_seen(layout):
     output.device[-1] = 0
     with pytest.raises(ValueError, match="wrote beside its output"):
         output.read()
+
+
+def test_progress_is_for_terminals_alone():
+    class Terminal(io.StringIO):
+        def isatty(self):
+            return True
+
+    for stream in (io.StringIO(), Terminal()):
+        progress = Progress(4, "families", stream)
+        for name in "abcd":
+            progress.step(name)
+        progress.clear()
+        text = stream.getvalue()
+        if stream.isatty():
+            assert "] 4 of 4 families, 0 s left  d" in text and text.endswith("\r\x1b[K")
+        else:
+            assert text == ""

@@ -96,9 +96,10 @@ def test_messages_tracks_flows_and_counters(tmp_path):
         "grid": "64x1x1",
         "group": "32x1x1",
         "source": "program_source",
-        "message": "aten::twice (id=K1, run=1)",
+        "message": "aten::twice:MPS:Float[64] (id=K1, run=1)",
     }
     (copy,) = trace.of("PyTorchCopyIntervals")
+    assert copy.arguments["id"] == 1
     assert copy.arguments["message"] == "BlitCopySync: MPS:Float[64] --> CPU:Float[64] (len=256 bytes)"
     (fallback,) = trace.of("PyTorchCPUFallbackIntervals")
     text = "CPU Fallback::aten::linalg_eigvals:MPS:Float[3, 3]:MPS:Float[3, 3] (id=1, run=1, CopyOverhead=72 bytes)"
@@ -146,7 +147,7 @@ def test_a_kernel_that_waits_behind_another(tmp_path):
         trace, _ = _run(code, folder, PYTORCH_MPS_TRACE_SIGNPOSTS=str(mask))
         first, second = [one for one in trace.of("PyTorchOperationIntervals") if one.name == "slow"]
         assert (second.begin_ns < first.end_ns) is overlaps, "scheduling is part of an interval only if asked for"
-        assert (second.arguments["message"]) == "aten::slow (id=K1, run=2)"
+        assert (second.arguments["message"]) == "aten::slow:MPS:Int[64] (id=K1, run=2)"
         assert any(one.name == "synchronize" for one in trace.of("host"))
 
 

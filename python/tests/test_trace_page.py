@@ -61,6 +61,8 @@ function probe() {
   press("3");
   seen.kernels = [...document.querySelectorAll("#kernel-table tbody tr")].map((row) => row.cells[0].textContent);
   seen.source = text("source");
+  seen.lines = [...document.querySelectorAll("#source tbody tr")].map((row) => [...row.cells].map((cell) => cell.textContent));
+  seen.heads = [...document.querySelectorAll("#source thead th")].map((cell) => cell.textContent);
   press("4");
   seen.memory = text("memory-table");
   const search = document.getElementById("search");
@@ -96,7 +98,7 @@ document.body.append(note);
 def page(tmp_path_factory):
     folder = tmp_path_factory.mktemp("page")
     snippets.output(CODE.replace("NAME", repr(str(folder / "small"))), MTL_CAPTURE_ENABLED="1")
-    subprocess.run([COMMAND, "trace", "show", folder / "0000-small.gputrace", "-o", folder / "page.html"], check=True, capture_output=True)
+    subprocess.run([COMMAND, "trace", "show", "--count", folder / "0000-small.gputrace", "-o", folder / "page.html"], check=True, capture_output=True)
     return folder / "page.html"
 
 
@@ -126,6 +128,10 @@ def test_the_page_works_by_keyboard_in_chromium(page):
     assert seen["rows"] == 110 and "scale" in seen["row"]
     assert sorted(seen["kernels"]) == ["count", "scale"]
     assert "loop" in seen["source"] and "atomic" in seen["source"] and "100 × " in seen["source"]
+    # 100 launches of 2048 threads whose loop runs twice: loads and stores of x, loads of factor.
+    assert seen["heads"][1:5] == ["instructions", "float ops", "loads", "stores"] and "counted over all launches" in seen["heads"]
+    (loop,) = [line for line in seen["lines"] if "x[i] *= factor" in line[-1]]
+    assert loop[2:5] == ["410k", "819k", "410k"]
     assert "most in blocks" in seen["memory"] and "[object" not in seen["memory"]
     assert seen["searching"] and seen["found"] == "10 found" and seen["hit"] == "1 of 10"
     assert sorted(seen["themes"]) == ["dark", "light"]

@@ -2,7 +2,7 @@
 //!
 //! [`intrinsics`] needs no LLVM: it says what every function is called, what it takes, and what it computes. [`verify`] turns
 //! untrusted bitcode into [`VerifiedAir`](openmps_engine::VerifiedAir), [`reflect`] reads the signatures of its kernels, and
-//! [`specialize`] gives function constants their values.
+//! [`specialize`] gives function constants their values, and [`count`] makes a kernel that counts what it does by line.
 //!
 //! [`metallib`] reads and writes the container around bitcode and needs no LLVM either.
 //!
@@ -13,6 +13,8 @@
 
 #[cfg(feature = "llvm")]
 mod constructors;
+#[cfg(feature = "llvm")]
+pub mod count;
 pub mod element;
 #[cfg(feature = "llvm")]
 pub mod error;
@@ -30,6 +32,8 @@ pub mod split;
 #[cfg(feature = "llvm")]
 pub mod verify;
 
+#[cfg(feature = "llvm")]
+pub use count::count;
 #[cfg(feature = "llvm")]
 pub use error::Error;
 #[cfg(feature = "llvm")]

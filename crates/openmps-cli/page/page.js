@@ -545,6 +545,16 @@ function drawKernels() {
 
 function sourceOf(kernel) { return kernel.source >= 0 ? DATA.sources[kernel.source].text : ""; }
 
+// What is counted by line, in the order of a row.
+const WORK = ["instructions", "float ops", "loads", "stores", "threadgroup", "atomics", "barriers"];
+
+function short(count) {
+  const units = ["", "k", "M", "G", "T"];
+  let unit = 0;
+  while (count >= 10000 && unit < units.length - 1) { count /= 1000; unit += 1; }
+  return (unit && count < 100 ? count.toFixed(1) : Math.round(count)) + units[unit];
+}
+
 function drawSource() {
   const kernel = state.kernel === null ? null : DATA.kernels[state.kernel];
   if (!kernel) { replace($("source-head")); replace($("source")); return; }
@@ -557,16 +567,27 @@ function drawSource() {
   const source = DATA.sources[kernel.source];
   const entries = new Map();
   DATA.kernels.forEach((other, id) => { if (other.source === kernel.source && other.line > 0) entries.set(other.line, [...(entries.get(other.line) || []), id]); });
+  const counts = kernel.work.length ? kernel.work : kernel.text_work;
+  const work = new Map(counts.map((row) => [row[0], row.slice(1)]));
+  // Columns in which nothing happens are left out.
+  const columns = WORK.map((label, column) => [label, column]).filter(([, column]) => counts.some((row) => row[column + 1]));
+  const all = counts.reduce((sum, row) => sum + row[1], 0) || 1;
+  const cells = (number) => columns.map(([, column]) => {
+    const row = work.get(number), value = row ? row[column] : 0;
+    const share = column === 0 && value ? "background:linear-gradient(to left, var(--heat) " + (value / all * 100).toFixed(1) + "%, transparent 0)" : null;
+    return element("td", { class: "work mono", style: share, title: value ? value + " " + WORK[column] + (column === 0 ? ", " + (value / all * 100).toFixed(1) + " % of the kernel" : "") : null }, value ? short(value) : "");
+  });
   const rowsOfSource = source.text.split("\n").map((line, place) => {
     const ids = entries.get(place + 1) || [];
     const marks = source.marks[place + 1] || [];
     const notes = ids.map((id) => kernelTimes[id].launches + " × " + time(kernelTimes[id].total / Math.max(1, kernelTimes[id].launches)) + " (" + (kernelTimes[id].total / allKernelTime * 100).toFixed(1) + " %)");
     return element("tr", { class: (ids.includes(state.kernel) ? "entry " : "") + (state.words && matches(line) ? "hit" : "") },
-      element("td", { class: "gutter mono" }, String(place + 1)),
+      element("td", { class: "gutter mono" }, String(place + 1)), cells(place + 1),
       element("td", { class: "notes mono" }, notes.join(", "), marks.map((mark) => element("span", { class: "tag" }, mark))),
       element("td", { class: "mono" }, line));
   });
-  replace($("source"), element("table", {}, element("tbody", {}, rowsOfSource)));
+  const heads = columns.length ? element("thead", {}, element("tr", {}, element("th", {}), columns.map(([label]) => element("th", { class: "number" }, label)), element("th", { class: "number" }, kernel.work.length ? "counted over all launches" : "once over the text"), element("th", {}))) : null;
+  replace($("source"), element("table", {}, heads, element("tbody", {}, rowsOfSource)));
   const entry = $("source").querySelector("tr.entry");
   if (entry) entry.scrollIntoView({ block: "center" });
 }

@@ -95,15 +95,20 @@ pub(crate) struct Run {
     /// Threads of a threadgroup; by default as many of the first axis as the kernel allows.
     #[arg(long, value_name = "X[,Y[,Z]]")]
     pub(crate) group: Option<String>,
-    /// A value for the next buffer, or for the one of this name or index; may be repeated.
-    #[arg(long = "arg", value_name = "[BUFFER=]VALUE", allow_hyphen_values = true)]
+    /// A value for the next buffer or texture, or for the one of this name or index (textures: texture0); may be repeated.
+    #[arg(long = "arg", value_name = "[NAME=]VALUE", allow_hyphen_values = true)]
     pub(crate) arguments: Vec<String>,
-    /// A buffer to show, or to write to a file that ends in .npy or .safetensors; by default all that the kernel may write are shown.
-    #[arg(long = "out", value_name = "BUFFER[=FILE]")]
+    /// A buffer or texture to show, or to write to a file that ends in .npy, .safetensors or .png; by default all that the kernel may
+    /// write are shown.
+    #[arg(long = "out", value_name = "NAME[=FILE]")]
     pub(crate) outputs: Vec<String>,
     /// Bytes of dynamic threadgroup memory; may be repeated.
     #[arg(long, value_name = "INDEX=BYTES")]
     pub(crate) threadgroup: Vec<String>,
+    /// How all samplers of the kernel sample: words with commas between, nearest or linear, clamp_to_edge, clamp_to_zero, repeat or
+    /// mirrored_repeat, and pixel for coordinates in texels.
+    #[arg(long, value_name = "WORDS", default_value = "nearest,clamp_to_edge")]
+    pub(crate) sampler: String,
     /// A function constant's value, by name or index; may be repeated.
     #[arg(long = "constant", value_name = "NAME=VALUE")]
     pub(crate) constants: Vec<String>,
@@ -119,7 +124,8 @@ pub(crate) struct Run {
 
 /// What a value can be.
 const RUN_HELP: &str = "Values: a number (its type is the kernel's, or is said: u32:7), zeros:TYPE, ones:TYPE, iota:TYPE, \
-random:TYPE with a TYPE like f32[4] or i32[2,3], FILE.npy, FILE.npz:NAME, FILE.safetensors:NAME.";
+random:TYPE with a TYPE like f32[4] or i32[2,3], FILE.npy, FILE.npz:NAME, FILE.safetensors:NAME, FILE.png. A texture takes an \
+array of its axes, outermost first, and perhaps one more of 1, 2 or 4 channels.";
 
 #[derive(Args, Debug)]
 pub(crate) struct Info {

@@ -8,8 +8,8 @@ use safetensors::SafeTensors;
 use safetensors::tensor::{Dtype as FileType, TensorView};
 
 use crate::array::{Array, Dtype, Pattern};
-use crate::npy;
 use crate::random::Random;
+use crate::{image, npy};
 
 /// One value for a buffer.
 #[derive(Debug, PartialEq, Eq)]
@@ -63,7 +63,7 @@ fn array_type(text: &str) -> Result<(Dtype, Vec<usize>), String> {
     Ok((dtype, sizes.map(str::parse).collect::<Result<_, _>>().map_err(|_| form())?))
 }
 
-/// `FILE.npy`, `FILE.npz:NAME`, `FILE.safetensors:NAME`.
+/// `FILE.npy`, `FILE.npz:NAME`, `FILE.safetensors:NAME`, `FILE.png`.
 fn file(text: &str) -> Result<Array, String> {
     let bytes_of = |path: &str| fs::read(path).map_err(|error| format!("{path}: {error}"));
     if text.ends_with(".npy") {
@@ -75,9 +75,12 @@ fn file(text: &str) -> Result<Array, String> {
     if let Some((path, name)) = split(text, ".safetensors") {
         return safetensor(&bytes_of(&path)?, name).map_err(|problem| format!("{path}: {problem}"));
     }
+    if text.ends_with(".png") {
+        return image::read_png(&bytes_of(text)?).map_err(|problem| format!("{text}: {problem}"));
+    }
     Err(format!(
         "'{text}' is no value, expected a number, zeros:TYPE, ones:TYPE, iota:TYPE, random:TYPE (TYPE is like f32[4]), \
-         FILE.npy, FILE.npz:NAME or FILE.safetensors:NAME"
+         FILE.npy, FILE.npz:NAME, FILE.safetensors:NAME or FILE.png"
     ))
 }
 
@@ -154,7 +157,8 @@ pub(crate) fn write(path: &Path, name: &str, array: &Array) -> Result<(), String
             let view = view.map_err(|error| error.to_string())?;
             safetensors::serialize([(name, view)], None).map_err(|error| error.to_string())?
         }
-        _ => return Err("expected a name that ends in .npy or .safetensors".into()),
+        Some("png") => return image::write_png(path, array),
+        _ => return Err("expected a name that ends in .npy, .safetensors or .png".into()),
     };
     fs::write(path, bytes).map_err(|error| error.to_string())
 }

@@ -17,9 +17,11 @@ mod constant_value;
 mod data;
 mod describe;
 mod failure;
+mod image;
 mod input;
 mod npy;
 mod output;
+mod progress;
 mod random;
 
 use std::process::ExitCode;

@@ -452,13 +452,42 @@ fn arrays_come_from_files_and_go_to_files() {
 }
 
 #[test]
+fn textures_are_arrays_and_images() {
+    let folder = Folder::new("textures");
+    let image = folder.0.join("flipped.png").to_string_lossy().into_owned();
+    let flip = ["run", "textures.metal", "flip", "--grid", "2,2"];
+    let given = ["--arg", "image=iota:u8[2,2,4]", "--arg", "texture1=zeros:u8[2,2,4]"];
+    assert_eq!(succeed(&[&flip[..], &given].concat()), "out u8[2,2,4] = 4 5 6 7 0 1 2 3 12 13 14 15 8 9 10 11\n");
+    // To a file, and from there into the next launch.
+    let file = format!("out={image}");
+    assert_eq!(succeed(&[&flip[..], &given, &["--out", &file]].concat()), format!("out u8[2,2,4]: {image}\n"));
+    let again = succeed(&[&flip[..], &["--arg", &image, "--arg", "zeros:u8[2,2,4]"]].concat());
+    assert_eq!(again, "out u8[2,2,4] = 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15\n");
+
+    let halve = |sampler| {
+        let given = ["--arg", "iota:f32[4,4]", "--arg", "zeros:f32[2,2,4]", "--sampler", sampler];
+        succeed(&[&["run", "textures.metal", "halve", "--grid", "2,2"][..], &given].concat())
+    };
+    let texels = |red: [&str; 4]| red.map(|red| format!("{red} 0.0 0.0 1.0")).join(" ");
+    assert_eq!(halve("linear"), format!("out f32[2,2,4] = {}\n", texels(["2.5", "4.5", "10.5", "12.5"])));
+    assert_eq!(halve("nearest"), format!("out f32[2,2,4] = {}\n", texels(["5.0", "7.0", "13.0", "15.0"])));
+    fail(
+        &[&flip[..], &["--arg", "zeros:f32[2,2,3]"]].concat(),
+        1,
+        expect![[r#"
+            openmps: error: --arg zeros:f32[2,2,3]: a texture of type 2d is an array of 2 axes, or of one more with 1, 2 or 4 channels, not f32[2,2,3]
+        "#]],
+    );
+}
+
+#[test]
 fn what_cannot_run_is_told() {
     let add = ["run", "vectors.metal", "add", "--grid", "4"];
     let refuse = |more: &[&str], expected| fail(&[&add[..], more].concat(), 1, expected);
     refuse(
         &["--arg", "y=1"],
         expect![[r#"
-            openmps: error: --arg y=1: kernel 'add' has no such buffer, it has out (0), x (1), n (3)
+            openmps: error: --arg y=1: kernel 'add' has no such buffer or texture, it has out (0), x (1), n (3)
         "#]],
     );
     refuse(

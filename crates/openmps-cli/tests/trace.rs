@@ -85,6 +85,34 @@ fn launches_run_again_and_give_the_same_bytes() {
 }
 
 #[test]
+fn work_is_counted_by_line() {
+    let folder = Folder::new("count");
+    let file = capture(&folder);
+    let output = trace(&folder, &["replay", file, "--count", "--kernel", "add", "--json"]);
+    let report: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    let work = &report["work"][0];
+    assert_eq!((&work["kernel"], &work["launches"]), (&"add".into(), &1.into()));
+    let threads = work["total"]["stores"].as_u64().expect("a number");
+    assert!(threads == 256 && work["total"]["float_operations"] == threads, "{work}");
+    assert_eq!(work["total"]["loads"].as_u64(), Some(2 * threads), "{work}");
+    let lines = work["lines"].as_array().expect("a list");
+    assert!(lines.iter().all(|line| line["line"].as_u64() > Some(0)), "{work}");
+
+    let output = trace(&folder, &["replay", file, "--count"]);
+    let stdout = text(&output.stdout);
+    assert!(stdout.starts_with("add: 1 launches\n") && stdout.contains("\nscale: 1 launches\n"), "{stdout}");
+}
+
+#[test]
+fn kernels_are_compiled_from_their_source_again() {
+    let folder = Folder::new("source");
+    let file = capture(&folder);
+    let output = trace(&folder, &["replay", file, "--check", "--from-source"]);
+    let stdout = text(&output.stdout);
+    assert!(stdout.contains("3 equal bit for bit"), "{stdout}{}", text(&output.stderr));
+}
+
+#[test]
 fn what_cannot_be_selected_is_said() {
     let folder = Folder::new("select");
     let file = capture(&folder);

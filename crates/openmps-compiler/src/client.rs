@@ -130,7 +130,11 @@ impl SourceCompiler for Client {
         }
         let answer = match self.ask(&request, "it compiled source text").map_err(|error| internal(&error))? {
             Response::Source(answer) => answer,
-            Response::Air(_) | Response::Object(_) | Response::Modules(_) | Response::Text(_) => {
+            Response::Air(_)
+            | Response::Object(_)
+            | Response::Modules(_)
+            | Response::Counting(_)
+            | Response::Text(_) => {
                 return Err(internal(&another_question()));
             }
         };
@@ -163,7 +167,11 @@ impl CodeGenerator for Client {
         let purpose = format!("it compiled kernel '{}'", signature.name);
         let object = match self.ask(&request, &purpose).map_err(|error| internal(&error))? {
             Response::Object(answer) => answer?,
-            Response::Source(_) | Response::Air(_) | Response::Modules(_) | Response::Text(_) => {
+            Response::Source(_)
+            | Response::Air(_)
+            | Response::Modules(_)
+            | Response::Counting(_)
+            | Response::Text(_) => {
                 return Err(internal(&another_question()));
             }
         };
@@ -205,7 +213,11 @@ impl Client {
         let request = protocol::encode(&request()).map_err(|error| internal(&error))?;
         let answer = match self.ask(&request, purpose).map_err(|error| internal(&error))? {
             Response::Air(answer) => answer,
-            Response::Source(_) | Response::Object(_) | Response::Modules(_) | Response::Text(_) => {
+            Response::Source(_)
+            | Response::Object(_)
+            | Response::Modules(_)
+            | Response::Counting(_)
+            | Response::Text(_) => {
                 return Err(internal(&another_question()));
             }
         };

@@ -6,15 +6,15 @@
 use std::io::{self, Read, Write};
 
 use openmps_engine::{
-    CompileError, CompileOptions, CompiledSource, ConstantValues, EngineError, EngineOptions, KernelSignature,
-    LoadedAir, VerifiedAir,
+    CompileError, CompileOptions, CompiledSource, ConstantValues, CountingAir, EngineError, EngineOptions,
+    KernelSignature, LoadedAir, VerifiedAir,
 };
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize as SerializeDerive};
 
 /// Changes with every change of the types below or of what the engine crate puts into them.
-pub const PROTOCOL_VERSION: u32 = 7;
+pub const PROTOCOL_VERSION: u32 = 8;
 
 /// Most bytes of one frame; the largest known library (19,455 kernels) is 80 MB of bitcode.
 pub const FRAME_BYTES_MAX: u32 = 512 << 20;
@@ -59,6 +59,20 @@ pub enum Request {
         /// The kernels' host names.
         kernels: Vec<String>,
     },
+    /// Metal source text to AIR with the lines of the source.
+    CompileWithLines {
+        /// One translation unit.
+        source: String,
+        /// How to compile it.
+        options: CompileOptions,
+    },
+    /// A kernel to one that counts what it does.
+    CountAir {
+        /// The module.
+        air: VerifiedAir,
+        /// The kernel's host name.
+        kernel: String,
+    },
     /// A module as LLVM IR text.
     PrintAir {
         /// The module.
@@ -78,7 +92,7 @@ pub enum Request {
 /// What the server answers, in order of the requests.
 #[derive(Clone, Debug, PartialEq, SerializeDerive, Deserialize)]
 pub enum Response {
-    /// To [`Request::CompileSource`].
+    /// To [`Request::CompileSource`] and [`Request::CompileWithLines`].
     Source(Result<CompiledSource, CompileError>),
     /// To [`Request::LoadAir`] and [`Request::Specialize`].
     Air(Result<LoadedAir, EngineError>),
@@ -86,6 +100,8 @@ pub enum Response {
     Object(Result<Vec<u8>, EngineError>),
     /// To [`Request::SplitAir`], in the order of the kernels.
     Modules(Result<Vec<VerifiedAir>, EngineError>),
+    /// To [`Request::CountAir`].
+    Counting(Result<CountingAir, EngineError>),
     /// To [`Request::PrintAir`] and [`Request::PrintCode`].
     Text(Result<String, EngineError>),
 }

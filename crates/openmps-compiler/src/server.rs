@@ -65,6 +65,10 @@ fn answer(compiler: &MslCompiler, request: Request) -> Response {
         Request::BuildObject { air, signature, options } => {
             Response::Object(LlvmCodeGenerator.generate(&air, &signature, &options))
         }
+        Request::CompileWithLines { source, options } => {
+            Response::Source(compiler.compile_with_lines(&source, &options))
+        }
+        Request::CountAir { air, kernel } => Response::Counting(openmps_air::count(&air, &kernel).map_err(invalid)),
         Request::SplitAir { air, kernels } => Response::Modules(split(&air, &kernels)),
         Request::PrintAir { air } => Response::Text(print(&air)),
         Request::PrintCode { air, signature, options } => {

@@ -11,6 +11,7 @@
 pub mod air;
 pub mod bindings;
 pub mod constants;
+pub mod counting;
 pub mod engine;
 pub mod error;
 pub mod frontend;
@@ -22,6 +23,7 @@ pub mod texture;
 pub use air::{AirHash, AirLoader, LoadedAir, VerifiedAir};
 pub use bindings::{Binding, Bindings, BufferIndex, SamplerIndex, TextureIndex};
 pub use constants::{ConstantScalar, ConstantType, ConstantValue, ConstantValues, FunctionConstant};
+pub use counting::{CountingAir, LineWork};
 pub use engine::{CompiledKernel, Completion, Engine, EngineChoice, EngineOptions, KernelProperties};
 pub use error::{CompileError, Diagnostic, DispatchError, EngineError, Severity};
 pub use frontend::{CompileOptions, CompiledSource, LanguageVersion, MathMode, PrecompiledLibrary, SourceCompiler};

@@ -6,7 +6,7 @@ use llvm_sys::core::{
     LLVMGlobalGetValueType, LLVMHasPrefixData, LLVMHasPrologueData, LLVMIntrinsicGetName, LLVMIsDeclaration,
     LLVMSetFunctionCallConv, LLVMSetLinkage, LLVMSetSection, LLVMTypeOf,
 };
-use llvm_sys::{LLVMLinkage, LLVMValue};
+use llvm_sys::{LLVMLinkage, LLVMType, LLVMValue};
 
 use crate::block::Block;
 use crate::handle::handle;
@@ -21,6 +21,8 @@ unsafe extern "C" {
     fn openmps_llvm_clone_function(function: *mut LLVMValue) -> *mut LLVMValue;
     /// `csrc/function.cpp`.
     fn openmps_llvm_move_blocks(to: *mut LLVMValue, from: *mut LLVMValue);
+    /// `csrc/function.cpp`.
+    fn openmps_llvm_add_parameter(function: *mut LLVMValue, ty: *mut LLVMType) -> *mut LLVMValue;
 }
 
 handle! {
@@ -193,6 +195,20 @@ impl<'m> Function<'m> {
         assert_ne!(self, from, "a function cannot take its own blocks");
         // SAFETY: both are live by the invariant of `Function`, and of one module's context.
         unsafe { openmps_llvm_move_blocks(self.raw(), from.raw()) }
+    }
+
+    /// The function with one more parameter of type `ty` at the end. It has the name, the blocks and the uses of this one, which
+    /// is gone: handles to it and to its parameters must not be used any more.
+    ///
+    /// # Panics
+    /// When the function is a declaration, or something calls it.
+    #[must_use]
+    pub fn with_parameter(self, ty: Type<'m>) -> Self {
+        assert!(!self.is_declaration(), "@{} has no body", self.name());
+        let is_call = |user: Value<'m>| user.as_instruction().is_some();
+        assert!(!self.as_value().users().into_iter().any(is_call), "@{} is used by code", self.name());
+        // SAFETY: both are live by their invariants; no call is left with too few arguments.
+        Self::wrap(unsafe { openmps_llvm_add_parameter(self.raw(), ty.raw()) })
     }
 
     /// Adds an empty block at the end.

@@ -3,9 +3,9 @@
 use llvm_sys::core::{
     LLVMAddCase, LLVMAddIncoming, LLVMCanValueUseFastMathFlags, LLVMCountIncoming, LLVMGetAlignment,
     LLVMGetAllocatedType, LLVMGetArgOperand, LLVMGetAtomicRMWBinOp, LLVMGetCalledFunctionType, LLVMGetCalledValue,
-    LLVMGetCmpXchgFailureOrdering, LLVMGetCmpXchgSuccessOrdering, LLVMGetCondition, LLVMGetFCmpPredicate,
-    LLVMGetFastMathFlags, LLVMGetGEPSourceElementType, LLVMGetICmpPredicate, LLVMGetIncomingBlock,
-    LLVMGetIncomingValue, LLVMGetIndices, LLVMGetInstructionCallConv, LLVMGetInstructionOpcode,
+    LLVMGetCmpXchgFailureOrdering, LLVMGetCmpXchgSuccessOrdering, LLVMGetCondition, LLVMGetDebugLocLine,
+    LLVMGetFCmpPredicate, LLVMGetFastMathFlags, LLVMGetGEPSourceElementType, LLVMGetICmpPredicate,
+    LLVMGetIncomingBlock, LLVMGetIncomingValue, LLVMGetIndices, LLVMGetInstructionCallConv, LLVMGetInstructionOpcode,
     LLVMGetInstructionParent, LLVMGetMaskValue, LLVMGetNextInstruction, LLVMGetNumArgOperands, LLVMGetNumIndices,
     LLVMGetNumMaskElements, LLVMGetNumOperands, LLVMGetNumSuccessors, LLVMGetOperand, LLVMGetOrdering,
     LLVMGetPreviousInstruction, LLVMGetSuccessor, LLVMGetSwitchDefaultDest, LLVMGetVolatile, LLVMIsATerminatorInst,
@@ -45,6 +45,14 @@ impl<'m> Instruction<'m> {
     pub fn opcode(self) -> Opcode {
         // SAFETY: live by the invariant of `Instruction`.
         Opcode::from_raw(unsafe { LLVMGetInstructionOpcode(self.raw()) })
+    }
+
+    /// The line of the source that it comes from; none without debug locations.
+    #[must_use]
+    pub fn debug_line(self) -> Option<u32> {
+        // SAFETY: live by the invariant of `Instruction`.
+        let line = unsafe { LLVMGetDebugLocLine(self.raw()) };
+        (line > 0).then_some(line)
     }
 
     fn is(self, op: PlainOp) -> bool {

@@ -15,6 +15,7 @@ use llvm_sys::core::{
     LLVMGetNextGlobalAlias, LLVMGetNextGlobalIFunc, LLVMGetTarget, LLVMLookupIntrinsicID, LLVMPrintModuleToString,
     LLVMSetDataLayout, LLVMSetTarget,
 };
+use llvm_sys::debuginfo::LLVMStripModuleDebugInfo;
 use llvm_sys::linker::LLVMLinkModules2;
 use llvm_sys::target::{
     LLVMABIAlignmentOfType, LLVMABISizeOfType, LLVMGetModuleDataLayout, LLVMOffsetOfElement, LLVMStoreSizeOfType,
@@ -89,6 +90,12 @@ impl<'ctx> Module<'ctx> {
         let kept: Vec<*mut LLVMValue> = kept.iter().map(|value| value.raw()).collect();
         // SAFETY: live by the invariant of `Module`; the array lives through the call and is only compared with.
         Self::take(self.context, unsafe { openmps_llvm_clone_definitions(self.raw(), kept.as_ptr(), kept.len()) })
+    }
+
+    /// Removes debug locations and everything that they refer to.
+    pub fn strip_debug_information(&mut self) {
+        // SAFETY: live by the invariant of `Module`; `&mut self` proves that no handle to deleted parts is left.
+        unsafe { LLVMStripModuleDebugInfo(self.raw()) };
     }
 
     /// Checks every rule of LLVM IR.

@@ -11,6 +11,9 @@ use crate::driver::{Driver, DriverConfig};
 use crate::limits::SOURCE_BYTES_MAX;
 use crate::rewrite::{Rewritten, rewrite, rewrite_thoroughly, thorough};
 
+/// Clang's arguments for debug locations and nothing else of debug information.
+const WITH_LINES: [&str; 3] = ["-debug-info-kind=line-tables-only", "-dwarf-version=5", "-debugger-tuning=gdb"];
+
 /// Compiles Metal source text in this process.
 #[derive(Debug)]
 pub struct MslCompiler {
@@ -51,13 +54,26 @@ impl MslCompiler {
     /// # Errors
     /// As for [`SourceCompiler::compile_source`].
     pub fn compile_unverified(&self, source: &str, options: &CompileOptions) -> Result<UnverifiedAir, CompileError> {
+        self.compile_as(source, options, &[])
+    }
+
+    /// Compiles `source` as [`SourceCompiler::compile_source`] does, with the lines of the source as debug locations. Functions of
+    /// the headers have none.
+    ///
+    /// # Errors
+    /// As for [`SourceCompiler::compile_source`].
+    pub fn compile_with_lines(&self, source: &str, options: &CompileOptions) -> Result<CompiledSource, CompileError> {
+        verified(source, self.compile_as(source, options, &WITH_LINES)?)
+    }
+
+    fn compile_as(&self, source: &str, options: &CompileOptions, more: &[&str]) -> Result<UnverifiedAir, CompileError> {
         if source.len() > SOURCE_BYTES_MAX {
             let size = source.len();
             return Err(CompileError::Internal(format!(
                 "source text has {size} bytes, at most {SOURCE_BYTES_MAX} are supported"
             )));
         }
-        let (rewritten, outcome) = self.compile_rewritten(source, options);
+        let (rewritten, outcome) = self.compile_rewritten(source, options, more);
         let mut report = Report::default();
         diagnostics::append_plain(&mut report, source, rewritten.warnings);
         let add = |report: &mut Report, diagnostics| {
@@ -83,9 +99,9 @@ impl MslCompiler {
     }
 
     /// Compiles `source`, a second time with the rarer rules of rewriting where these may be what is missing.
-    fn compile_rewritten(&self, source: &str, options: &CompileOptions) -> (Rewritten, Outcome) {
+    fn compile_rewritten(&self, source: &str, options: &CompileOptions, more: &[&str]) -> (Rewritten, Outcome) {
         let rewritten = rewrite(source);
-        let outcome = self.driver.compile(&rewritten.text, rewritten.pasted_line_count, options);
+        let outcome = self.driver.compile_with(&rewritten.text, rewritten.pasted_line_count, options, more);
         let may_help = match &outcome {
             Outcome::Rejected(diagnostics) => {
                 diagnostics.iter().any(|diagnostic| thorough::may_help(&diagnostic.message))
@@ -94,7 +110,7 @@ impl MslCompiler {
         };
         if may_help {
             let thorough = rewrite_thoroughly(source);
-            let second = self.driver.compile(&thorough.text, thorough.pasted_line_count, options);
+            let second = self.driver.compile_with(&thorough.text, thorough.pasted_line_count, options, more);
             // What is wrong either way is said about the text that was changed less.
             if !matches!(second, Outcome::Rejected(_)) {
                 return (thorough, second);
@@ -123,17 +139,22 @@ fn rejection(report: Report) -> CompileError {
     CompileError::Diagnostics { diagnostics: report.diagnostics, rendered: report.rendered }
 }
 
+/// Checks what clang made of `source`.
+fn verified(source: &str, compiled: UnverifiedAir) -> Result<CompiledSource, CompileError> {
+    let UnverifiedAir { bitcode, warnings } = compiled;
+    // Nearly always the source's fault, such as recursion, which clang allows and AIR does not.
+    let (air, kernels) = openmps_air::verify_and_reflect(&bitcode).map_err(|error| {
+        let message = error.to_string();
+        let mut report = Report::default();
+        let diagnostic = Diagnostic { severity: Severity::Error, file: String::new(), line: 0, column: 0, message };
+        diagnostics::append_plain(&mut report, source, vec![diagnostic]);
+        rejection(report)
+    })?;
+    Ok(CompiledSource { air, kernels, warnings })
+}
+
 impl SourceCompiler for MslCompiler {
     fn compile_source(&self, source: &str, options: &CompileOptions) -> Result<CompiledSource, CompileError> {
-        let UnverifiedAir { bitcode, warnings } = self.compile_unverified(source, options)?;
-        // Nearly always the source's fault, such as recursion, which clang allows and AIR does not.
-        let (air, kernels) = openmps_air::verify_and_reflect(&bitcode).map_err(|error| {
-            let message = error.to_string();
-            let mut report = Report::default();
-            let diagnostic = Diagnostic { severity: Severity::Error, file: String::new(), line: 0, column: 0, message };
-            diagnostics::append_plain(&mut report, source, vec![diagnostic]);
-            rejection(report)
-        })?;
-        Ok(CompiledSource { air, kernels, warnings })
+        verified(source, self.compile_unverified(source, options)?)
     }
 }

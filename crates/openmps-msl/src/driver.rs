@@ -73,7 +73,20 @@ impl Driver {
     /// Compiles rewritten text, whose first `pasted_line_count` lines are headers that PyTorch pasted.
     #[must_use]
     pub fn compile(&self, text: &str, pasted_line_count: Option<usize>, compile_options: &CompileOptions) -> Outcome {
-        let arguments = options::clang_arguments(compile_options, &self.config.include_dir);
+        self.compile_with(text, pasted_line_count, compile_options, &[])
+    }
+
+    /// [`compile`](Self::compile) with more arguments, which must not change what headers mean.
+    #[must_use]
+    pub fn compile_with(
+        &self,
+        text: &str,
+        pasted_line_count: Option<usize>,
+        compile_options: &CompileOptions,
+        more: &[&str],
+    ) -> Outcome {
+        let mut arguments = options::clang_arguments(compile_options, &self.config.include_dir);
+        arguments.extend(more.iter().map(|argument| (*argument).to_owned()));
         let with = |text: &str, words: &[&str]| {
             let words = words.iter().map(|word| (*word).to_owned());
             let arguments: Vec<String> = arguments.iter().cloned().chain(words).collect();

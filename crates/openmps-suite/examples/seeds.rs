@@ -100,6 +100,8 @@ fn protocol(small: &CompiledSource) -> Outcome<()> {
         },
         Request::LoadAir { bitcode: small.air.bitcode().to_vec() },
         Request::Specialize { air: small.air.clone(), kernel: "k".to_owned(), values },
+        Request::CompileWithLines { source: String::new(), options: CompileOptions::default() },
+        Request::CountAir { air: small.air.clone(), kernel: "k".to_owned() },
         Request::SplitAir { air: small.air.clone(), kernels: vec!["k".to_owned()] },
         Request::PrintAir { air: small.air.clone() },
         Request::PrintCode { air: small.air.clone(), signature, options: EngineOptions::default() },

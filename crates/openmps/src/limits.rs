@@ -72,6 +72,8 @@ pub const STREAM_COMMANDS_MAX: u64 = 16_384;
 /// Words (of 8 bytes) that one thread notes for a trace before the writer has taken them; what comes then is lost and counted.
 /// 64 MiB, some seconds of the smallest operations.
 pub const TRACE_BUFFER_WORDS_MAX: usize = 8 << 20;
+/// Emptied buffers that a trace keeps for threads.
+pub const TRACE_SPARE_BUFFERS_MAX: usize = 16;
 /// How often a trace is written: a crash loses at most this much of it.
 pub const TRACE_WRITE_INTERVAL: Duration = Duration::from_millis(250);
 

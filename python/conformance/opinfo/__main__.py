@@ -14,6 +14,7 @@ from collections.abc import Iterator
 
 from conformance.opinfo import report
 from conformance.opinfo.units import Unit, all_units, dtype_name, entries, expectation, tenth
+from conformance.progress import Progress
 
 STATE = pathlib.Path(__file__).parents[3] / "build/conformance/opinfo.jsonl"
 
@@ -35,6 +36,7 @@ class Run:
                 self._take(json.loads(line))
         self.left: Iterator[Unit] = iter([unit for key, unit in self.wanted.items() if key not in self.results])
         self.last_progress = time.monotonic()
+        self.progress = Progress(len(self.wanted) - len(self.results), "units")
 
     def _take(self, result: dict) -> None:
         key = (result["op"], result["dtype"])
@@ -53,7 +55,11 @@ class Run:
             if self.state is not None:
                 with self.state.open("a") as file:
                     file.write(json.dumps(result) + "\n")
-            if time.monotonic() - self.last_progress > PROGRESS_INTERVAL:
+            self.progress.step(result["op"])
+            if self.progress.is_shown:
+                if self.progress.done == self.progress.total:
+                    self.progress.clear()
+            elif time.monotonic() - self.last_progress > PROGRESS_INTERVAL:
                 self.last_progress = time.monotonic()
                 print(f"{len(self.results)} of {len(self.wanted)} units", flush=True)
 

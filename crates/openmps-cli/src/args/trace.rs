@@ -35,6 +35,12 @@ pub(crate) struct Replay {
     /// How often each launch runs for --time.
     #[arg(long, value_name = "COUNT", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) repeat: u32,
+    /// Count what each kernel does, by line of its source: instructions, operations on floats, loads, stores, atomics, barriers.
+    #[arg(long)]
+    pub(crate) count: bool,
+    /// Compile kernels from the source in the capture, instead of taking the compiled module there.
+    #[arg(long)]
+    pub(crate) from_source: bool,
     /// Print JSON.
     #[arg(long)]
     pub(crate) json: bool,
@@ -75,6 +81,9 @@ pub(crate) struct Show {
     /// The page to write; by default the file's name with .html, in the working folder.
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
+    /// Run each launch of a capture once more, to count what it does by line of its source.
+    #[arg(long)]
+    pub(crate) count: bool,
     /// Leave buffers out: a smaller page.
     #[arg(long)]
     pub(crate) no_buffers: bool,

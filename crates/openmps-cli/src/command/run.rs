@@ -3,8 +3,11 @@
 use std::path::PathBuf;
 use std::time::Instant;
 
-use openmps::{ArgumentKind, Binding, Bindings, Buffer, BufferIndex, Grid, Kernel, Library, LibraryError, Stream};
-use openmps_engine::{BufferAccess, KernelSignature};
+use openmps::{
+    ArgumentKind, Binding, Bindings, Buffer, BufferIndex, Grid, Kernel, Library, LibraryError, SamplerIndex, Stream,
+    Texture, TextureIndex, TextureType,
+};
+use openmps_engine::{BufferAccess, KernelSignature, TextureAccess, TextureComponent};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -15,7 +18,7 @@ use crate::data::{self, Data};
 use crate::failure::Failure;
 use crate::input::Input;
 use crate::random::Random;
-use crate::{compiler, output};
+use crate::{compiler, image, output};
 
 /// Elements of an output that people are shown.
 const SHOWN_ELEMENTS_MAX: usize = 64;
@@ -47,28 +50,59 @@ struct Output {
     type_text: String,
 }
 
-/// A buffer argument of the kernel.
+/// A buffer or texture argument of the kernel.
 struct Slot {
     index: u32,
     name: String,
-    type_name: String,
+    kind: SlotKind,
     is_written: bool,
 }
 
-/// A buffer with what it was made from.
+enum SlotKind {
+    /// Metal's name of the elements.
+    Buffer(String),
+    Texture(TextureType, TextureComponent),
+}
+
+impl Slot {
+    /// What it is called beside its name.
+    fn place(&self) -> String {
+        match self.kind {
+            SlotKind::Buffer(_) => self.index.to_string(),
+            SlotKind::Texture(..) => format!("texture{}", self.index),
+        }
+    }
+}
+
+/// Memory with what it was made from.
 struct Bound {
     slot: usize,
     array: Array,
-    buffer: Buffer,
+    memory: Memory,
+}
+
+enum Memory {
+    Buffer(Buffer),
+    Texture(Texture),
+}
+
+impl Memory {
+    fn address(&self) -> *const u8 {
+        match self {
+            Self::Buffer(buffer) => buffer.contents().as_ptr().cast_const(),
+            Self::Texture(texture) => texture.contents().as_ptr().cast_const(),
+        }
+    }
 }
 
 pub(crate) fn run(run: &Run) -> Result<(), Failure> {
     let kernel = kernel(run)?;
     let slots = slots(kernel.signature());
-    let (bindings, bound) = bind(run, &slots)?;
+    let (mut bindings, bound) = bind(run, &slots)?;
+    bind_samplers(run, kernel.signature(), &mut bindings)?;
     let grid = grid(run, &kernel)?;
     let stream = Stream::current();
-    let retained: Vec<*const u8> = bound.iter().map(|bound| bound.buffer.contents().as_ptr().cast_const()).collect();
+    let retained: Vec<*const u8> = bound.iter().map(|bound| bound.memory.address()).collect();
     let began = Instant::now();
     kernel.encode(stream, bindings, &retained, grid).map_err(|error| failure(run, &error))?;
     stream.synchronize().map_err(|error| Failure::Message(error.to_string()))?;
@@ -118,8 +152,14 @@ fn slots(signature: &KernelSignature) -> Vec<Slot> {
         ArgumentKind::Buffer { index, access, .. } => Some(Slot {
             index: index.0,
             name: argument.name.clone(),
-            type_name: argument.type_name.clone(),
+            kind: SlotKind::Buffer(argument.type_name.clone()),
             is_written: access != BufferAccess::Read,
+        }),
+        ArgumentKind::Texture { index, count: None, texture_type, component, access } => Some(Slot {
+            index: index.0,
+            name: argument.name.clone(),
+            kind: SlotKind::Texture(texture_type, component),
+            is_written: matches!(access, TextureAccess::Write | TextureAccess::ReadWrite),
         }),
         ArgumentKind::ArgumentBuffer { .. }
         | ArgumentKind::ThreadgroupMemory { .. }
@@ -133,11 +173,11 @@ fn slots(signature: &KernelSignature) -> Vec<Slot> {
 
 /// The slot that `word` names, by name or index.
 fn find(slots: &[Slot], word: &str) -> Option<usize> {
-    slots.iter().position(|slot| slot.name == word || slot.index.to_string() == word)
+    slots.iter().position(|slot| slot.name == word || slot.place() == word)
 }
 
 fn there(slots: &[Slot]) -> String {
-    let names: Vec<String> = slots.iter().map(|slot| format!("{} ({})", slot.name, slot.index)).collect();
+    let names: Vec<String> = slots.iter().map(|slot| format!("{} ({})", slot.name, slot.place())).collect();
     if names.is_empty() { "none".into() } else { names.join(", ") }
 }
 
@@ -152,22 +192,11 @@ fn bind(run: &Run, slots: &[Slot]) -> Result<(Bindings, Vec<Bound>), Failure> {
             Some((name, text)) => (find(slots, name), text),
             None => ((next < slots.len()).then_some(next), word.as_str()),
         };
-        let slot =
-            slot.ok_or_else(|| refuse(format!("kernel '{}' has no such buffer, it has {}", run.kernel, there(slots))))?;
+        let slot = slot.ok_or_else(|| {
+            refuse(format!("kernel '{}' has no such buffer or texture, it has {}", run.kernel, there(slots)))
+        })?;
         next = slot + 1;
-        let Slot { index, type_name, .. } = &slots[slot];
-        let scalar = type_name.trim_end_matches(['&', '*', ' ']);
-        let binding = match data::read(text, Some(scalar), &mut random).map_err(refuse)? {
-            Data::Number(number) => Binding::Bytes(number.bytes.into()),
-            Data::Array(array) => {
-                let buffer = Buffer::from_bytes(&array.bytes).map_err(|error| refuse(error.to_string()))?;
-                let address = buffer.contents().as_ptr().expose_provenance() as u64;
-                let size_bytes = buffer.len() as u64;
-                bound.push(Bound { slot, array, buffer });
-                if size_bytes == 0 { Binding::Null } else { Binding::Buffer { address, size_bytes } }
-            }
-        };
-        bindings.set(BufferIndex(*index), binding);
+        bind_one(&slots[slot], slot, text, &mut random, &mut bindings, &mut bound).map_err(refuse)?;
     }
     for word in &run.threadgroup {
         let refuse = || Failure::Message(format!("--threadgroup {word}: expected INDEX=BYTES"));
@@ -176,6 +205,59 @@ fn bind(run: &Run, slots: &[Slot]) -> Result<(Bindings, Vec<Bound>), Failure> {
         bindings.set(BufferIndex(index), Binding::ThreadgroupMemory { size_bytes });
     }
     Ok((bindings, bound))
+}
+
+/// Binds the value that was typed as `text` to a slot, which has the number `number`.
+fn bind_one(
+    slot: &Slot,
+    number: usize,
+    text: &str,
+    random: &mut Random,
+    bindings: &mut Bindings,
+    bound: &mut Vec<Bound>,
+) -> Result<(), String> {
+    let memory = match &slot.kind {
+        SlotKind::Buffer(type_name) => {
+            let scalar = type_name.trim_end_matches(['&', '*', ' ']);
+            match data::read(text, Some(scalar), random)? {
+                Data::Number(number) => {
+                    bindings.set(BufferIndex(slot.index), Binding::Bytes(number.bytes.into()));
+                    return Ok(());
+                }
+                Data::Array(array) => {
+                    let buffer = Buffer::from_bytes(&array.bytes).map_err(|error| error.to_string())?;
+                    let address = buffer.contents().as_ptr().expose_provenance() as u64;
+                    let size_bytes = buffer.len() as u64;
+                    let binding = if size_bytes == 0 { Binding::Null } else { Binding::Buffer { address, size_bytes } };
+                    bindings.set(BufferIndex(slot.index), binding);
+                    (array, Memory::Buffer(buffer))
+                }
+            }
+        }
+        SlotKind::Texture(ty, component) => match data::read(text, None, random)? {
+            Data::Number(_) => return Err("a texture takes an array or an image".into()),
+            Data::Array(array) => {
+                let texture = image::texture(&array, *ty, *component)?;
+                bindings.set_texture(TextureIndex(slot.index), texture.view());
+                (array, Memory::Texture(texture))
+            }
+        },
+    };
+    let (array, memory) = memory;
+    bound.push(Bound { slot: number, array, memory });
+    Ok(())
+}
+
+/// Every sampler of the kernel is the one that was typed.
+fn bind_samplers(run: &Run, signature: &KernelSignature, bindings: &mut Bindings) -> Result<(), Failure> {
+    let state = image::sampler(&run.sampler);
+    let state = state.map_err(|problem| Failure::Message(format!("--sampler {}: {problem}", run.sampler)))?;
+    for argument in &signature.arguments {
+        if let ArgumentKind::Sampler { index, count } = argument.kind {
+            (0..count.unwrap_or(1)).for_each(|more| bindings.set_sampler(SamplerIndex(index.0 + more), &state));
+        }
+    }
+    Ok(())
 }
 
 /// The sizes that were typed; a group takes as much of the first axis as the kernel allows.
@@ -216,7 +298,11 @@ fn outputs(run: &Run, slots: &[Slot], bound: &[Bound]) -> Result<Vec<Output>, Fa
         let slot = find(slots, name);
         let one = slot.and_then(|slot| bound.iter().find(|bound| bound.slot == slot));
         let one = one.ok_or_else(|| {
-            refuse(format!("no buffer '{name}' was given with --arg; kernel '{}' has {}", run.kernel, there(slots)))
+            refuse(format!(
+                "no buffer or texture '{name}' was given with --arg; kernel '{}' has {}",
+                run.kernel,
+                there(slots)
+            ))
         })?;
         wanted.push((one, file));
     }
@@ -227,7 +313,10 @@ fn outputs(run: &Run, slots: &[Slot], bound: &[Bound]) -> Result<Vec<Output>, Fa
 }
 
 fn output_of(slot: &Slot, bound: &Bound, file: Option<PathBuf>) -> Result<Output, Failure> {
-    let array = Array { bytes: bound.buffer.to_vec(), ..bound.array.clone() };
+    let array = match &bound.memory {
+        Memory::Buffer(buffer) => Array { bytes: buffer.to_vec(), ..bound.array.clone() },
+        Memory::Texture(texture) => image::array(texture, &bound.array).map_err(Failure::Message)?,
+    };
     if let Some(file) = &file {
         data::write(file, &slot.name, &array).map_err(|problem| Failure::about(file, problem))?;
     }

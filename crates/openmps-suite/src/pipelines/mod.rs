@@ -17,6 +17,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 pub use error::PipelinesError;
+use indicatif::{ProgressBar, ProgressStyle};
 use openmps::Library;
 use state::{Outcome, State};
 
@@ -157,9 +158,10 @@ impl SplitMix {
     }
 }
 
-/// The lines that a run prints while it works.
+/// How far a run is: a bar where standard error is a terminal, else lines.
 struct Progress {
     library: String,
+    bar: ProgressBar,
     done: usize,
     failed: usize,
     total: usize,
@@ -170,12 +172,25 @@ struct Progress {
 impl Progress {
     fn new(library: &str, total: usize) -> Self {
         let now = Instant::now();
-        Self { library: library.into(), done: 0, failed: 0, total, start: now, last: now }
+        let bar = ProgressBar::new(total as u64);
+        let template = format!("library {library}: {{bar:24}} {{pos}} of {{len}}, {{msg}}{{eta}} left");
+        bar.set_style(ProgressStyle::with_template(&template).expect("the template is well formed"));
+        Self { library: library.into(), bar, done: 0, failed: 0, total, start: now, last: now }
     }
 
     fn count(&mut self, outcome: &Outcome, out: &mut dyn Write) -> std::io::Result<()> {
         self.done += 1;
         self.failed += usize::from(outcome.failure.is_some());
+        if !self.bar.is_hidden() {
+            if self.failed > 0 {
+                self.bar.set_message(format!("{} failed, ", self.failed));
+            }
+            self.bar.inc(1);
+            if self.done == self.total {
+                self.bar.finish_and_clear();
+            }
+            return Ok(());
+        }
         if self.last.elapsed() < PROGRESS_INTERVAL {
             return Ok(());
         }

@@ -4,7 +4,7 @@
 //! stops traces. Signposts become events of a Perfetto trace (`trace/`), lines and tables go to standard error in PyTorch's
 //! words (`text.rs`, `tables.rs`). While nothing is profiled, an operation costs one relaxed load ([`flags`]).
 //!
-//! Left out: `os_log`, whose signposts Instruments would show; and the number of a copy, which no text has.
+//! Left out: `os_log`, whose signposts Instruments would show.
 
 mod clock;
 mod exit;
@@ -167,7 +167,8 @@ fn flags_of(masks: Masks) -> u32 {
     if !masks.signposts.is_empty() && !TRACE_FAILED.load(Ordering::Relaxed) {
         flags |= flag::TRACE;
     }
-    if masks.log.contains(L::OPERATION_INFO | L::OPERATION_STATS) {
+    let traces_operations = flags & flag::TRACE != 0 && masks.signposts.contains(SignpostTypes::RUN_OPERATION);
+    if traces_operations || masks.log.contains(L::OPERATION_INFO | L::OPERATION_STATS) {
         flags |= flag::TENSORS;
     }
     if masks.log.contains(L::INCLUDE_BUFFER_ID) {
@@ -230,7 +231,8 @@ fn write_trace() {
 /// The trace's file cannot be written: nothing is noted any more. The masks stay, so that `start` and `stop` mean the same.
 fn trace_failed() {
     TRACE_FAILED.store(true, Ordering::Relaxed);
-    FLAGS.fetch_and(!flag::TRACE, Ordering::Relaxed);
+    let flags = flags_of(masks());
+    let _ = FLAGS.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |old| Some(flags | old & flag::CAPTURE));
 }
 
 /// The program is over, the process not yet: nothing that happens from now on is its doing, so nothing is noted. The tables and

@@ -3,7 +3,7 @@
 //! Each begins and ends on the thread that executes it. Who calls looks at [`flags`] first: one relaxed load when nothing is
 //! profiled.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::io::{self, Write as _};
 
 use super::clock::{ms, now_ns};
@@ -102,7 +102,7 @@ fn log_begin(masks: Masks, kind: Kind, name: NameId, copy: CopyShape, tensors: &
     let entry = statistics.entry(index);
     let run = entry.runs;
     if has_line(masks, kind, false) {
-        print(&text::operation(entry, run, Times::default()));
+        print(&text::operation(entry, run, None, Times::default()));
     }
     Some((index, run))
 }
@@ -171,7 +171,7 @@ fn log_end(masks: Masks, kind: Kind, (index, run): (usize, u64), gpu_ms: f64, cp
     let mut statistics = statistics::lock();
     statistics.end(index, gpu_ms, cpu_ms);
     if has_line(masks, kind, true) {
-        print(&text::operation(statistics.entry(index), run, times(masks, gpu_ms, cpu_ms)));
+        print(&text::operation(statistics.entry(index), run, None, times(masks, gpu_ms, cpu_ms)));
     }
 }
 
@@ -208,6 +208,13 @@ pub(crate) struct Encoding {
 thread_local! {
     /// What the kernel that the thread is about to encode is told about.
     static LAUNCH: Cell<(u64, Option<(usize, u64)>)> = const { Cell::new((0, None)) };
+    /// Its tensors.
+    static LAUNCH_TENSORS: RefCell<Vec<u64>> = const { RefCell::new(Vec::new()) };
+}
+
+/// A thread that is ending has no place for them any more; what it still encodes is not traced.
+fn with_launch_tensors(act: impl FnOnce(&mut Vec<u64>)) {
+    let _ = LAUNCH_TENSORS.try_with(|tensors| act(&mut tensors.borrow_mut()));
 }
 
 /// A kernel is about to be encoded by this thread: the log counts it, with the tensors that the caller knows.
@@ -215,6 +222,12 @@ pub(crate) fn launch(label: NameId, tensors: &[u64]) {
     let called_ns = now_ns();
     let copy = CopyShape { bytes: 0, is_blocking: false, is_blit: false };
     LAUNCH.set((called_ns, log_begin(masks(), Kind::Kernel, label, copy, tensors)));
+    if flags() & flag::TRACE != 0 {
+        with_launch_tensors(|kept| {
+            kept.clear();
+            kept.extend_from_slice(tensors);
+        });
+    }
 }
 
 /// A command enters `stream`. Called with the stream's lock held, before anybody can run the command.
@@ -224,7 +237,11 @@ pub(crate) fn encoded(stream: u32, position: u64, encoding: &Encoding) -> Ticket
     if flags() & flag::TRACE != 0 {
         let Encoding { work, label, grid, group } = *encoding;
         let called_ns = if called_ns == 0 { encoded_ns } else { called_ns };
-        record::encode(encoded_ns, &Encode { stream, position, work, called_ns, label, run, grid, group });
+        let encode = Encode { stream, position, work, called_ns, label, run, grid, group };
+        with_launch_tensors(|tensors| {
+            record::encode(encoded_ns, &encode, tensors);
+            tensors.clear();
+        });
     }
     Ticket { run, encoded_ns }
 }

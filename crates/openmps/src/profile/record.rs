@@ -39,14 +39,14 @@ thread_local! {
 pub(super) enum Record<'a> {
     /// An operation of ATen starts on the recording thread.
     Begin(Begin<'a>),
-    /// The recording thread's newest operation ends.
-    End { gauges: Gauges },
-    /// A command enters a stream.
-    Encode(Encode),
+    /// The recording thread's newest operation ends. Gauges are told when they have changed.
+    End { gauges: Option<Gauges> },
+    /// A command enters a stream, with the tensors of a kernel.
+    Encode(Encode, &'a [u64]),
     /// The command at `position` starts.
     Run { stream: u32, position: u64 },
-    /// The command at `position` is done.
-    Done { stream: u32, position: u64, gauges: Gauges },
+    /// The command at `position` is done. Gauges are told when they have changed.
+    Done { stream: u32, position: u64, gauges: Option<Gauges> },
     /// The recording thread waited since `since_ns`.
     Wait { stream: u32, since_ns: u64 },
 }
@@ -102,6 +102,7 @@ const ENCODE: u64 = 3;
 const RUN: u64 = 4;
 const DONE: u64 = 5;
 const WAIT: u64 = 6;
+const BEGIN_PLAIN: u64 = 7;
 
 const KINDS: [Kind; 4] = [Kind::Graph, Kind::Kernel, Kind::Copy, Kind::Fallback];
 const WORKS: [Work; 5] = [Work::Dispatch, Work::Host, Work::Copy, Work::Signal, Work::Wait];
@@ -129,20 +130,49 @@ fn run_of(index: u64, run: u64) -> Option<(usize, u64)> {
 pub(super) fn begin(time_ns: u64, begin: &Begin<'_>) {
     let Begin { kind, stream, name, called_ns, run, copy, tensors } = begin;
     let flags = *kind as u64 | if copy.is_blocking { IS_BLOCKING } else { 0 } | if copy.is_blit { IS_BLIT } else { 0 };
+    let target = pair(*stream, name.0);
+    if run.is_none() && *kind != Kind::Copy {
+        // Most operations, by fewer words.
+        push(BEGIN_PLAIN, time_ns, &[target, *called_ns, flags], tensors);
+        return;
+    }
     let [index, number] = run_words(*run);
-    push(BEGIN, time_ns, &[pair(*stream, name.0), *called_ns, index, number, flags, copy.bytes], tensors);
+    push(BEGIN, time_ns, &[target, *called_ns, flags, index, number, copy.bytes], tensors);
 }
 
 pub(super) fn end(time_ns: u64, gauges: Gauges) {
-    push(END, time_ns, &gauges.words(), &[]);
+    match changed(gauges) {
+        Some(words) => push(END, time_ns, &words, &[]),
+        None => push(END, time_ns, &[], &[]),
+    }
 }
 
-pub(super) fn encode(time_ns: u64, encode: &Encode) {
+/// The gauges that were noted last, by any thread.
+static NOTED: [AtomicU64; 4] = [const { AtomicU64::new(0) }; 4];
+
+/// The words of `gauges` if they are others than those that were noted last. Threads that note at the same time may both note
+/// them, or an older value last, which the writer's own look at the gauges mends.
+fn changed(gauges: Gauges) -> Option<[u64; 4]> {
+    let words = gauges.words();
+    let noted: [u64; 4] = std::array::from_fn(|place| NOTED[place].load(Ordering::Relaxed));
+    if words == noted {
+        return None;
+    }
+    NOTED.iter().zip(words).for_each(|(place, word)| place.store(word, Ordering::Relaxed));
+    Some(words)
+}
+
+/// A new trace knows nothing of what was noted before.
+pub(super) fn forget_gauges() {
+    NOTED.iter().for_each(|place| place.store(0, Ordering::Relaxed));
+}
+
+pub(super) fn encode(time_ns: u64, encode: &Encode, tensors: &[u64]) {
     let Encode { stream, position, work, called_ns, label, run, grid, group } = *encode;
     let [index, number] = run_words(run);
     let sizes = [pair(grid[0], grid[1]), pair(grid[2], group[0]), pair(group[1], group[2])];
-    let head = [pair(stream, label.0), position, called_ns, index, number, work as u64];
-    push(ENCODE, time_ns, &head, &sizes);
+    let [a, b, c] = sizes;
+    push(ENCODE, time_ns, &[pair(stream, label.0), position, called_ns, index, number, work as u64, a, b, c], tensors);
 }
 
 pub(super) fn run(time_ns: u64, stream: u32, position: u64) {
@@ -150,7 +180,10 @@ pub(super) fn run(time_ns: u64, stream: u32, position: u64) {
 }
 
 pub(super) fn done(time_ns: u64, stream: u32, position: u64, gauges: Gauges) {
-    push(DONE, time_ns, &[u64::from(stream), position], &gauges.words());
+    match changed(gauges) {
+        Some(words) => push(DONE, time_ns, &[u64::from(stream), position], &words),
+        None => push(DONE, time_ns, &[u64::from(stream), position], &[]),
+    }
 }
 
 pub(super) fn wait(time_ns: u64, stream: u32, since_ns: u64) {
@@ -165,27 +198,17 @@ impl<'a> Record<'a> {
         let (body, rest) = rest.split_at_checked(count)?;
         let (&time_ns, body) = body.split_first()?;
         let record = match (head & 0xff, body) {
-            (BEGIN, [target, called_ns, index, number, flags, bytes, tensors @ ..]) => {
-                let (stream, name) = halves(*target);
-                Self::Begin(Begin {
-                    kind: *KINDS.get(usize::try_from(flags & 0xff).ok()?)?,
-                    stream,
-                    name: NameId(name),
-                    called_ns: *called_ns,
-                    run: run_of(*index, *number),
-                    copy: CopyShape {
-                        bytes: *bytes,
-                        is_blocking: flags & IS_BLOCKING != 0,
-                        is_blit: flags & IS_BLIT != 0,
-                    },
-                    tensors,
-                })
+            (BEGIN, [target, called_ns, flags, index, number, bytes, tensors @ ..]) => {
+                Self::begin([*target, *called_ns, *flags], run_of(*index, *number), *bytes, tensors)?
             }
-            (END, gauges) => Self::End { gauges: Gauges::from_words(gauges)? },
-            (ENCODE, [target, position, called_ns, index, number, work, a, b, c]) => {
+            (BEGIN_PLAIN, [target, called_ns, flags, tensors @ ..]) => {
+                Self::begin([*target, *called_ns, *flags], None, 0, tensors)?
+            }
+            (END, gauges) => Self::End { gauges: Gauges::from_words(gauges) },
+            (ENCODE, [target, position, called_ns, index, number, work, a, b, c, tensors @ ..]) => {
                 let (stream, label) = halves(*target);
                 let [(x, y), (z, gx), (gy, gz)] = [a, b, c].map(|&word| halves(word));
-                Self::Encode(Encode {
+                let encode = Encode {
                     stream,
                     position: *position,
                     work: *WORKS.get(usize::try_from(*work).ok()?)?,
@@ -194,17 +217,37 @@ impl<'a> Record<'a> {
                     run: run_of(*index, *number),
                     grid: [x, y, z],
                     group: [gx, gy, gz],
-                })
+                };
+                Self::Encode(encode, tensors)
             }
             (RUN, [stream, position]) => Self::Run { stream: halves(*stream).0, position: *position },
             (DONE, [stream, position, gauges @ ..]) => {
-                let gauges = Gauges::from_words(gauges)?;
+                let gauges = Gauges::from_words(gauges);
                 Self::Done { stream: halves(*stream).0, position: *position, gauges }
             }
             (WAIT, [stream, since_ns]) => Self::Wait { stream: halves(*stream).0, since_ns: *since_ns },
             _ => return None,
         };
         Some((time_ns, record, rest))
+    }
+
+    fn begin(
+        [target, called_ns, flags]: [u64; 3],
+        run: Option<(usize, u64)>,
+        bytes: u64,
+        tensors: &'a [u64],
+    ) -> Option<Self> {
+        let (stream, name) = halves(target);
+        let (is_blocking, is_blit) = (flags & IS_BLOCKING != 0, flags & IS_BLIT != 0);
+        Some(Self::Begin(Begin {
+            kind: *KINDS.get(usize::try_from(flags & 0xff).ok()?)?,
+            stream,
+            name: NameId(name),
+            called_ns,
+            run,
+            copy: CopyShape { bytes, is_blocking, is_blit },
+            tensors,
+        }))
     }
 
     /// All records in `words`, with their times.
@@ -264,6 +307,7 @@ impl ThreadLog {
             self.lost.fetch_add(1, Ordering::Relaxed);
             return;
         }
+        words.reserve(count + 1);
         words.extend_from_slice(&[kind | (count as u64) << 8, time_ns]);
         words.extend_from_slice(head);
         words.extend_from_slice(tail);
@@ -351,10 +395,17 @@ mod tests {
                 grid: [1, 2, 3],
                 group: [4, 5, 6],
             },
+            &[13],
         );
         run(40, 1, 2);
         done(50, 1, 2, gauges);
+        done(55, 1, 3, Gauges { allocated: 9, ..gauges });
         wait(60, 1, 55);
+        let copy = CopyShape { bytes: 0, is_blocking: false, is_blit: false };
+        begin(
+            70,
+            &Begin { kind: Kind::Graph, stream: 0, name: NameId(1), called_ns: 68, run: None, copy, tensors: &[11] },
+        );
         let mut words = Vec::new();
         for log in logs() {
             assert_eq!(log.take(&mut words), 0);
@@ -367,16 +418,20 @@ mod tests {
                 "10 Begin(Begin { kind: Copy, stream: 3, name: NameId(7), called_ns: 9, run: Some((5, 6)), copy: CopyShape \
                  { bytes: 64, is_blocking: true, is_blit: false }, tensors: [11, 12] })"
                     .to_owned(),
-                format!("20 End {{ gauges: {gauges} }}"),
+                format!("20 End {{ gauges: Some({gauges}) }}"),
                 "30 Encode(Encode { stream: 1, position: 2, work: Dispatch, called_ns: 29, label: NameId(8), run: None, \
-                 grid: [1, 2, 3], group: [4, 5, 6] })"
+                 grid: [1, 2, 3], group: [4, 5, 6] }, [13])"
                     .to_owned(),
                 "40 Run { stream: 1, position: 2 }".to_owned(),
-                format!("50 Done {{ stream: 1, position: 2, gauges: {gauges} }}"),
+                "50 Done { stream: 1, position: 2, gauges: None }".to_owned(),
+                format!("55 Done {{ stream: 1, position: 3, gauges: Some({}) }}", gauges.replace("allocated: 1", "allocated: 9")),
                 "60 Wait { stream: 1, since_ns: 55 }".to_owned(),
+                "70 Begin(Begin { kind: Graph, stream: 0, name: NameId(1), called_ns: 68, run: None, copy: CopyShape \
+                 { bytes: 0, is_blocking: false, is_blit: false }, tensors: [11] })"
+                    .to_owned(),
             ]
         );
-        assert_eq!(Record::all(&words[..words.len() - 1]).count(), 5, "a record that is cut off is none");
+        assert_eq!(Record::all(&words[..words.len() - 1]).count(), 7, "a record that is cut off is none");
     }
 
     #[test]

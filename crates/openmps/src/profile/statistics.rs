@@ -81,6 +81,8 @@ pub(super) struct Statistics {
     pub(super) graphs: u64,
     pub(super) kernels: u64,
     fallbacks: u64,
+    /// Copies that a trace has numbered.
+    copy_ids: u64,
     /// In the order of [`Direction`].
     pub(super) copies: [CopyStatistics; 3],
 }
@@ -141,6 +143,12 @@ impl Statistics {
             total_overhead_bytes: 0,
         });
         index
+    }
+
+    /// The number of the next copy in a trace.
+    pub(super) fn next_copy(&mut self) -> u64 {
+        self.copy_ids += 1;
+        self.copy_ids
     }
 
     pub(super) fn entry(&self, index: usize) -> &Entry {

@@ -11,7 +11,7 @@ fn a_trace_starts_once_and_stops_twice() {
     trace::start(&folder, SHOW);
     start_trace("interval", true).unwrap();
     assert!(is_tracing() && waits_until_completed());
-    assert_eq!(flags(), flag::OPERATION | flag::COPY | flag::FALLBACK | flag::TRACE);
+    assert_eq!(flags(), flag::OPERATION | flag::COPY | flag::FALLBACK | flag::TRACE | flag::TENSORS);
     let text = "Tracing Signposts is already enabled ";
     assert_eq!(start_trace("event", false).unwrap_err().to_string(), text);
     stop_trace();

@@ -23,9 +23,10 @@ impl Times {
     }
 }
 
-/// The line about a run of `entry`, which `run` counts.
-pub(super) fn operation(entry: &Entry, run: u64, times: Times) -> String {
-    let Entry { kind, id, key, overhead_bytes, .. } = entry;
+/// The line about a run of `entry`, which `run` counts; `key` is name and tensors, by default those of the last run.
+pub(super) fn operation(entry: &Entry, run: u64, key: Option<&str>, times: Times) -> String {
+    let Entry { kind, id, overhead_bytes, .. } = entry;
+    let key = key.unwrap_or(&entry.key);
     let mut text = match kind {
         Kind::Graph => format!("aten::{key} (id=G{id}, run={run}"),
         Kind::Kernel => format!("aten::{key} (id=K{id}, run={run}"),

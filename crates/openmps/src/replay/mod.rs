@@ -6,11 +6,13 @@
 
 mod bind;
 mod compare;
+mod counting;
 
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
 pub use compare::Difference;
+pub use counting::CountingKernel;
 use openmps_trace::{Binding, Capture, Launch, PipelineNumber, ReadError, Written};
 use thiserror::Error;
 
@@ -80,6 +82,11 @@ impl<'a> Replayer<'a> {
         Ok(kernel)
     }
 
+    /// Runs launches of the pipeline with `kernel` from now on, another build of the same kernel.
+    pub fn replace_kernel(&mut self, number: PipelineNumber, kernel: Kernel) {
+        self.kernels.insert(number, kernel);
+    }
+
     /// Gets `launch` of the capture ready to run, as often as wanted.
     ///
     /// # Errors
@@ -143,15 +150,20 @@ impl Replay<'_> {
     /// # Errors
     /// [`ReplayError::Library`] when it cannot be launched; what it does wrong while it runs is part of the outcome.
     pub fn run(&mut self) -> Result<Outcome, ReplayError> {
+        let (kernel, bindings) = (self.kernel.clone(), self.bindings.clone());
+        self.run_as(&kernel, bindings, None)
+    }
+
+    /// Runs `kernel` over the contents before the launch; `more` is memory that it reaches besides.
+    fn run_as(&mut self, kernel: &Kernel, bindings: Bindings, more: Option<&Buffer>) -> Result<Outcome, ReplayError> {
         for memory in &mut self.regions {
             memory.buffer.write(memory.phase, &memory.before);
         }
-        let retained: Vec<*const u8> =
-            self.regions.iter().map(|memory| memory.buffer.contents().as_ptr().cast_const()).collect();
+        let buffers = self.regions.iter().map(|memory| &memory.buffer).chain(more);
+        let retained: Vec<*const u8> = buffers.map(|buffer| buffer.contents().as_ptr().cast_const()).collect();
         let grid = Grid { threads: self.launch.threads, group: self.launch.group };
-        let bindings = self.bindings.clone();
         let started = Instant::now();
-        self.kernel.encode(self.stream, bindings, &retained, grid)?;
+        kernel.encode(self.stream, bindings, &retained, grid)?;
         let result = self.stream.synchronize();
         let time = started.elapsed();
         Ok(Outcome { time, error: result.err().map(|error: StreamError| error.message().to_owned()) })

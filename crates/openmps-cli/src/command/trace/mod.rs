@@ -2,9 +2,9 @@
 
 mod bandwidth;
 mod case;
+mod counting;
 mod extract;
 mod module;
-mod operations;
 mod replay;
 mod show;
 mod statistics;

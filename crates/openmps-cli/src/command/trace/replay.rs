@@ -1,17 +1,25 @@
 //! `openmps trace replay`: the launches of a capture again.
 
+use std::collections::HashSet;
 use std::time::Duration;
 
+use openmps::Kernel;
 use openmps::replay::{Replay, Replayer};
-use openmps_trace::{Capture, Launch};
+use openmps_engine::LineWork;
+use openmps_trace::{Capture, Launch, Origin, PipelineNumber};
 use serde::Serialize;
 
-use super::module::{KernelModule, Modules};
+use super::counting::{CountingKernels, Work, WorkReport};
+use super::module::{Modules, Sources};
 use super::open;
 use super::statistics::{KernelTimes, Table, median};
 use crate::args::trace::{Launches, Replay as Arguments};
 use crate::failure::Failure;
 use crate::output;
+use crate::progress::Progress;
+
+/// A source text has at most this many bytes in a listing.
+const SOURCE_BYTES_MAX: u64 = 16 << 20;
 
 /// What `--json` prints; fields are only added, never renamed.
 #[derive(Serialize)]
@@ -21,6 +29,9 @@ struct Report {
     failures: usize,
     #[serde(skip_serializing_if = "Option::is_none")]
     statistics: Option<Table>,
+    /// With --count.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    work: Vec<WorkReport>,
 }
 
 /// One launch that ran again.
@@ -56,22 +67,39 @@ enum Verdict {
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let capture = open(&arguments.file)?;
     let selected = select(&capture, &arguments.launches)?;
-    let mut run =
-        Run { arguments, replayer: Replayer::new(&capture), modules: Modules::new(&capture), times: Vec::new() };
+    let modules = Modules::new(&capture);
+    let mut run = Run {
+        arguments,
+        replayer: Replayer::new(&capture),
+        counting: CountingKernels::new(&capture, modules.client()),
+        sources: Sources::new(&capture, modules.client(), false),
+        modules,
+        times: Vec::new(),
+        work: Vec::new(),
+        rebuilt: HashSet::new(),
+    };
     let mut launches = Vec::with_capacity(selected.len());
+    let progress = Progress::new(selected.len(), "launches");
     for (number, launch) in selected {
+        progress.show(&capture.pipeline(launch.pipeline).name);
         let report = run.launch(&capture, number, launch)?;
         if !arguments.json {
-            output::print(&report.lines())?;
+            progress.suspend(|| output::print(&report.lines()))?;
         }
         launches.push(report);
+        progress.step();
     }
+    progress.finish();
     let statistics = arguments.time.then(|| Table::new(run.times));
     let failures = launches.iter().filter(|launch| launch.verdict.is_failure()).count();
-    let report = Report { launches, failures, statistics };
+    let work: Vec<WorkReport> = run.work.iter().map(|(number, entry)| entry.report(&capture, *number)).collect();
+    let report = Report { launches, failures, statistics, work };
     if arguments.json {
         output::print_json(&report)?;
     } else {
+        for (entry, (number, _)) in report.work.iter().zip(&run.work) {
+            output::print(&listing(&capture, *number, entry))?;
+        }
         output::print(&report.summary(arguments.check))?;
     }
     if failures == 0 { Ok(()) } else { Err(Failure::Said) }
@@ -109,13 +137,38 @@ struct Run<'a> {
     arguments: &'a Arguments,
     replayer: Replayer<'a>,
     modules: Modules<'a>,
+    counting: CountingKernels<'a>,
+    sources: Sources<'a>,
     times: Vec<KernelTimes>,
+    /// What was counted, by pipeline in order of the first launch.
+    work: Vec<(PipelineNumber, KernelWork)>,
+    /// Pipelines that were built from their source.
+    rebuilt: HashSet<PipelineNumber>,
+}
+
+/// What the launches of one pipeline did.
+#[derive(Default)]
+struct KernelWork {
+    launches: u64,
+    has_lines: bool,
+    work: Work,
+}
+
+impl KernelWork {
+    fn report(&self, capture: &Capture, number: PipelineNumber) -> WorkReport {
+        let lines = if self.has_lines { self.work.lines().copied().collect() } else { Vec::new() };
+        let kernel = capture.pipeline(number).name.clone();
+        WorkReport { kernel, launches: self.launches, total: self.work.total(), lines }
+    }
 }
 
 impl<'a> Run<'a> {
     fn launch(&mut self, capture: &'a Capture, number: usize, launch: &'a Launch) -> Result<LaunchReport, Failure> {
         let kernel = capture.pipeline(launch.pipeline).name.clone();
         let refuse = |error: &dyn std::fmt::Display| Failure::Message(format!("launch {number} of {kernel}: {error}"));
+        if self.arguments.from_source && self.rebuilt.insert(launch.pipeline) {
+            self.rebuild(capture, launch.pipeline).map_err(|error| refuse(&error))?;
+        }
         let mut replay = self.replayer.prepare(launch).map_err(|error| refuse(&error))?;
         let outcome = replay.run().map_err(|error| refuse(&error))?;
         let mut report = LaunchReport {
@@ -129,31 +182,67 @@ impl<'a> Run<'a> {
         if self.arguments.check {
             let differences = replay.differences().map_err(|error| refuse(&error))?;
             let modules = &mut self.modules;
-            let has_atomics = || modules.of(launch.pipeline).is_some_and(KernelModule::has_atomics);
+            let has_atomics = || modules.has_atomics(launch.pipeline);
             report.verdict = verdict(outcome.error == launch.error, differences.is_empty(), has_atomics);
             report.differences = differences.iter().map(ToString::to_string).collect();
         } else if outcome.error != launch.error {
             report.verdict = Verdict::Failed;
         }
+        let operations = if self.arguments.time || self.arguments.count {
+            self.count(launch, &mut replay).map_err(|error| refuse(&error))?
+        } else {
+            None
+        };
         if self.arguments.time {
-            self.measure(launch, &mut replay, outcome.time).map_err(|error| refuse(&error))?;
+            self.measure(&mut replay, outcome.time, operations).map_err(|error| refuse(&error))?;
         }
         Ok(report)
     }
 
-    /// Runs the launch again as often as asked for; `first` is known already.
+    /// Runs launches of the pipeline with what its source gives today.
+    fn rebuild(&mut self, capture: &Capture, number: PipelineNumber) -> Result<(), String> {
+        let pipeline = capture.pipeline(number);
+        // Kernels of libraries have no source and run as they are.
+        let Some(air) = self.sources.module(number) else { return Ok(()) };
+        let kernel = Kernel::from_air(air?.bitcode(), &pipeline.name).map_err(|error| error.to_string())?;
+        self.replayer.replace_kernel(number, kernel);
+        Ok(())
+    }
+
+    /// Counts what the launch does, and returns its floating-point operations; none where that cannot be counted.
+    fn count(&mut self, launch: &'a Launch, replay: &mut Replay<'_>) -> Result<Option<u64>, String> {
+        let counting = match self.counting.of(launch.pipeline) {
+            Ok(counting) => counting,
+            // Times can be had without; whoever asks for counts is told.
+            Err(error) if self.arguments.count => return Err(error),
+            Err(_) => return Ok(None),
+        };
+        let Some(lines) = counting.run(replay).map_err(|error| error.to_string())? else { return Ok(None) };
+        let has_lines = counting.has_lines;
+        if self.arguments.count {
+            let place = self.work.iter().position(|(number, _)| *number == launch.pipeline);
+            let place = place.unwrap_or_else(|| {
+                self.work.push((launch.pipeline, KernelWork { has_lines, ..KernelWork::default() }));
+                self.work.len() - 1
+            });
+            let work = &mut self.work[place].1;
+            work.launches += 1;
+            work.work.add(&lines);
+        }
+        Ok(Some(lines.iter().map(|work| work.float_operations).sum()))
+    }
+
+    /// Runs the launch again as often as asked for; its `first` time and its operations are known already.
     fn measure(
         &mut self,
-        launch: &'a Launch,
         replay: &mut Replay<'_>,
         first: Duration,
+        operations: Option<u64>,
     ) -> Result<(), openmps::replay::ReplayError> {
         let mut runs = vec![first];
         for _ in 1..self.arguments.repeat {
             runs.push(replay.run()?.time);
         }
-        let operations = self.modules.of(launch.pipeline).and_then(KernelModule::operations_per_thread);
-        let threads: u64 = launch.threads.into_iter().map(u64::from).product();
         let (read, written) = replay.bytes_reached();
         KernelTimes::add(
             &mut self.times,
@@ -163,11 +252,42 @@ impl<'a> Run<'a> {
                 medians: median(&runs),
                 runs,
                 bytes: read + written,
-                operations: operations.map(|operations| operations.saturating_mul(threads)),
+                operations,
             },
         );
         Ok(())
     }
+}
+
+/// What a kernel's launches did, by line, with the text of the lines.
+fn listing(capture: &Capture, number: PipelineNumber, work: &WorkReport) -> String {
+    let WorkReport { kernel, launches, total, lines } = work;
+    let mut text = format!(
+        "{kernel}: {launches} launches\n{:>14} {:>14} {:>12} {:>12} {:>12} {:>10} {:>9}  line\n",
+        "instructions", "float ops", "loads", "stores", "threadgroup", "atomics", "barriers"
+    );
+    let mut row = |work: &LineWork, place: &str| {
+        let LineWork { instructions, float_operations, loads, stores, threadgroup, atomics, barriers, .. } = work;
+        let row = format!(
+            "{instructions:>14} {float_operations:>14} {loads:>12} {stores:>12} {threadgroup:>12} {atomics:>10} \
+             {barriers:>9}  {place}"
+        );
+        text.push_str(row.trim_end());
+        text.push('\n');
+    };
+    let source = match &capture.pipeline(number).origin {
+        Origin::Source { text, .. } => capture.read(*text, SOURCE_BYTES_MAX).unwrap_or_default(),
+        Origin::Library { .. } => Vec::new(),
+    };
+    let source = String::from_utf8_lossy(&source);
+    let source: Vec<&str> = source.lines().collect();
+    for work in lines {
+        let line = usize::try_from(work.line).unwrap_or(0);
+        let code = line.checked_sub(1).and_then(|place| source.get(place)).map_or("", |code| code.trim());
+        row(work, &format!("{line:>4}  {code}"));
+    }
+    row(total, " all");
+    text
 }
 
 fn verdict(same_error: bool, equal: bool, has_atomics: impl FnOnce() -> bool) -> Verdict {

@@ -23,7 +23,7 @@ use timeline::Timeline;
 
 use super::clock::now_ns;
 use super::record::{self, Record, ThreadLog};
-use crate::limits::TRACE_WRITE_INTERVAL;
+use crate::limits::{TRACE_BUFFER_WORDS_MAX, TRACE_SPARE_BUFFERS_MAX, TRACE_WRITE_INTERVAL};
 use crate::memory;
 
 /// A running trace.
@@ -65,6 +65,7 @@ pub(super) fn start(folder: &Path, show: Show) {
     if session.is_some() {
         return;
     }
+    record::forget_gauges();
     let stop = Arc::new(Stop::default());
     let its_stop = Arc::clone(&stop);
     // A folder that is relative is so to where the program was when the trace began.
@@ -104,7 +105,8 @@ fn write(folder: &Path, show: Show, stop: &Stop) {
         Err((path, error)) => return give_up(&path, &error),
     };
     say(&format!("writing a trace to {}", file.path.display()));
-    let mut writer = Writer { timeline: Timeline::new(show, now_ns()), late: Vec::new(), bytes: Vec::new() };
+    let mut writer =
+        Writer { timeline: Timeline::new(show, now_ns()), late: Vec::new(), bytes: Vec::new(), spare: Vec::new() };
     loop {
         let is_last = stop.wait();
         writer.gather(if is_last { u64::MAX } else { now_ns() });
@@ -127,6 +129,8 @@ struct Writer {
     /// What was noted while the last round gathered: it may come before something that other threads note later.
     late: Vec<(Arc<ThreadLog>, Vec<u64>)>,
     bytes: Vec<u8>,
+    /// Memory for threads to write to: pages that are there already cost them no faults.
+    spare: Vec<Vec<u64>>,
 }
 
 impl Writer {
@@ -135,13 +139,15 @@ impl Writer {
     fn gather(&mut self, until_ns: u64) {
         let mut batches = mem::take(&mut self.late);
         for log in record::logs() {
-            let mut words = Vec::new();
+            let mut words = self.spare.pop().unwrap_or_default();
             let lost = log.take(&mut words);
             if lost > 0 {
                 self.timeline.name_thread(log.thread, &log.name);
                 self.timeline.lost(now_ns(), log.thread, lost);
             }
-            if !words.is_empty() {
+            if words.is_empty() {
+                self.keep(words);
+            } else {
                 batches.push((log, words));
             }
         }
@@ -158,15 +164,23 @@ impl Writer {
             self.timeline.add(time_ns, thread, record);
         }
         drop(all);
-        self.late = batches
-            .into_iter()
-            .filter_map(|(log, words)| {
-                let rest = record::after(&words, until_ns).to_vec();
-                (!rest.is_empty()).then_some((log, rest))
-            })
-            .collect();
-        if let Some(gauges) = memory::existing_allocator().map(memory::Allocator::gauges) {
-            self.timeline.count(now_ns(), gauges);
+        for (log, words) in batches {
+            let rest = record::after(&words, until_ns);
+            if !rest.is_empty() {
+                self.late.push((log, rest.to_vec()));
+            }
+            self.keep(words);
+        }
+        self.timeline.count(now_ns(), memory::existing_allocator().map(memory::Allocator::gauges));
+    }
+}
+
+impl Writer {
+    /// Keeps the memory of `words` for later, unless it is more than threads need as a rule.
+    fn keep(&mut self, mut words: Vec<u64>) {
+        if self.spare.len() < TRACE_SPARE_BUFFERS_MAX && words.capacity() <= TRACE_BUFFER_WORDS_MAX / 2 {
+            words.clear();
+            self.spare.push(words);
         }
     }
 }

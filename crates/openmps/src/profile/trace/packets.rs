@@ -85,9 +85,11 @@ pub(super) enum Annotation {
     Stream(u32),
     Position(u64),
     Count(u64),
+    /// The number of a copy, from 1.
+    Id(u64),
 }
 
-const ANNOTATIONS: [&str; 7] = ["message", "grid", "group", "source", "stream", "position", "count"];
+const ANNOTATIONS: [&str; 8] = ["message", "grid", "group", "source", "stream", "position", "count", "id"];
 
 impl Annotation {
     fn encode(&self) -> DebugAnnotation {
@@ -107,6 +109,7 @@ impl Annotation {
             Self::Stream(stream) => number(5, (*stream).into()),
             Self::Position(position) => number(6, *position),
             Self::Count(count) => number(7, *count),
+            Self::Id(id) => number(8, *id),
         }
     }
 }

@@ -10,6 +10,7 @@ use super::super::clock::ms;
 use super::super::names::{self, NameId};
 use super::super::record::{Begin, Encode, Record, Work};
 use super::super::statistics::{self, CopyShape, Kind};
+use super::super::tensor;
 use super::super::text::{self, Times};
 use super::packets::{Annotation, Category, Packets, Track};
 use crate::memory::Gauges;
@@ -32,16 +33,36 @@ pub(in super::super) struct Show {
 /// What the text of an event is made from.
 #[derive(Debug)]
 enum Message {
-    Operation { index: usize, run: u64 },
-    Copy { tensors: Vec<u64>, shape: CopyShape },
+    /// A kernel's key is that of this run: others may follow with other tensors before the text is made.
+    Operation {
+        index: usize,
+        run: u64,
+        key: Option<Box<str>>,
+    },
+    Copy {
+        tensors: Vec<u64>,
+        shape: CopyShape,
+        id: u64,
+    },
 }
 
 impl Message {
     fn text(&self, times: Times) -> String {
         match self {
-            Self::Operation { index, run } => text::operation(statistics::lock().entry(*index), *run, times),
-            Self::Copy { tensors, shape } => text::copy(tensors, *shape, times),
+            Self::Operation { index, run, key } => {
+                text::operation(statistics::lock().entry(*index), *run, key.as_deref(), times)
+            }
+            Self::Copy { tensors, shape, .. } => text::copy(tensors, *shape, times),
         }
+    }
+
+    /// What an event says: the text and, where that has none, the id.
+    fn annotations(&self, times: Times) -> Vec<Annotation> {
+        let id = match self {
+            Self::Operation { .. } => None,
+            Self::Copy { id, .. } => Some(Annotation::Id(*id)),
+        };
+        [Annotation::Message(self.text(times))].into_iter().chain(id).collect()
     }
 }
 
@@ -134,7 +155,7 @@ impl Timeline {
                 self.end(time_ns, thread);
                 self.count(time_ns, gauges);
             }
-            Record::Encode(encode) => self.encode(time_ns, thread, encode),
+            Record::Encode(encode, tensors) => self.encode(time_ns, thread, encode, tensors),
             Record::Run { stream, position } => self.run(time_ns, stream, position),
             Record::Done { stream, position, gauges } => {
                 self.done(time_ns, stream, position);
@@ -152,7 +173,7 @@ impl Timeline {
     fn begin(&mut self, time_ns: u64, thread: u64, begin: &Begin<'_>) {
         let Begin { kind, stream, name, called_ns, run, copy, tensors } = begin;
         let message = match kind {
-            Kind::Copy => Message::Copy { tensors: tensors.to_vec(), shape: *copy },
+            Kind::Copy => Message::Copy { tensors: tensors.to_vec(), shape: *copy, id: statistics::lock().next_copy() },
             _ => operation(*kind, *name, tensors, *run),
         };
         let name = names::get(*name).text;
@@ -163,8 +184,8 @@ impl Timeline {
             let lane = self.enter(*stream, Owner::Thread(thread));
             let track = self.lanes[stream][lane].track;
             let begin_ns = if self.show.schedule { *called_ns } else { time_ns };
-            let text = Annotation::Message(message.text(Times::default()));
-            self.packets.begin(begin_ns, track, Category::interval(*kind), &name, None, &[text]);
+            let annotations = message.annotations(Times::default());
+            self.packets.begin(begin_ns, track, Category::interval(*kind), &name, None, &annotations);
             self.packets.terminate(flow);
             lane
         });
@@ -194,7 +215,7 @@ impl Timeline {
         self.packets.end(time_ns, host);
     }
 
-    fn encode(&mut self, time_ns: u64, thread: u64, encode: Encode) {
+    fn encode(&mut self, time_ns: u64, thread: u64, encode: Encode, tensors: &[u64]) {
         let is_kernel = encode.work == Work::Dispatch;
         let name = if is_kernel { names::get(encode.label).text } else { work_name(encode.work).into() };
         let flow = command_flow(encode.stream, encode.position);
@@ -205,7 +226,7 @@ impl Timeline {
         self.packets.instant(time_ns, queue, Category::Queue, &name, &[Annotation::Position(encode.position)]);
         self.packets.continue_flow(flow);
         let message =
-            (is_kernel && self.show.operations).then(|| operation(Kind::Kernel, encode.label, &[], encode.run));
+            (is_kernel && self.show.operations).then(|| operation(Kind::Kernel, encode.label, tensors, encode.run));
         let command = Command { encode, encoded_ns: time_ns, run_ns: None, lane: None, message };
         let place = (encode.stream, encode.position);
         self.commands.insert(place, command);
@@ -264,12 +285,12 @@ impl Timeline {
 
     fn event(&mut self, time_ns: u64, stream: u32, kind: Kind, message: &Message, times: Times, flow: u64) {
         let track = self.first_lane(stream);
-        let text = message.text(times);
+        let annotations = message.annotations(times);
         let name = match message {
             Message::Operation { index, .. } => names::get(statistics::lock().entry(*index).name).text,
             Message::Copy { .. } => "copy".into(),
         };
-        self.packets.instant(time_ns, track, Category::event(kind), &name, &[Annotation::Message(text)]);
+        self.packets.instant(time_ns, track, Category::event(kind), &name, &annotations);
         if !self.show.intervals {
             self.packets.terminate(flow);
         }
@@ -306,8 +327,9 @@ impl Timeline {
         self.packets.end(time_ns, lane.track);
     }
 
-    /// Writes the counters that have changed.
-    pub(super) fn count(&mut self, time_ns: u64, gauges: Gauges) {
+    /// Writes the counters that have changed; no gauges mean that none has.
+    pub(super) fn count(&mut self, time_ns: u64, gauges: Option<Gauges>) {
+        let Some(gauges) = gauges else { return };
         let Gauges { allocated, reserved, peak, high_watermark } = gauges;
         let values = [Some(allocated), Some(reserved), Some(peak), high_watermark];
         for (index, value) in values.into_iter().enumerate() {
@@ -348,7 +370,9 @@ fn operation(kind: Kind, name: NameId, tensors: &[u64], run: Option<(usize, u64)
         let index = statistics.begin(kind, name, tensors);
         (index, statistics.entry(index).runs)
     });
-    Message::Operation { index, run }
+    let has_key = kind == Kind::Kernel && !tensors.is_empty();
+    let key = has_key.then(|| tensor::key(&names::get(name).text, tensors).into());
+    Message::Operation { index, run, key }
 }
 
 /// The flow of a command. Flows of operations are counted from 1, so both never meet.

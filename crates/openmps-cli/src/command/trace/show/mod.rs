@@ -2,6 +2,7 @@
 
 mod arguments;
 mod counters;
+mod lines;
 mod memory;
 mod page;
 mod preview;
@@ -17,6 +18,7 @@ use serde::Serialize;
 use crate::args::trace::Show;
 use crate::failure::Failure;
 use crate::output;
+use lines::Lines;
 use page::Page;
 
 const TEMPLATE: &str = include_str!("../../../../page/page.html");
@@ -36,7 +38,10 @@ pub(crate) fn run(arguments: &Show) -> Result<(), Failure> {
         let trace = Trace::open(file).map_err(|error| Failure::about(file, error))?;
         timeline::page(&trace, &stem(file))
     } else {
-        Page::of_capture(&super::open(file)?, !arguments.no_buffers)
+        let capture = super::open(file)?;
+        let mut page = Page::of_capture(&capture, !arguments.no_buffers);
+        page.add_work(&Lines::of_capture(&capture, arguments.count)?);
+        page
     };
     let page = html(&page);
     let path = arguments.output.clone().unwrap_or_else(|| PathBuf::from(stem(file) + ".html"));

@@ -2,11 +2,13 @@
 
 use std::collections::{BTreeMap, HashMap};
 
+use openmps_engine::LineWork;
 use openmps_trace::{Capture, ConstantKey, Entry, HostOp, Launch, Origin, Pipeline};
 use serde::Serialize;
 
 use super::arguments::{Argument, arguments};
 use super::counters::Curve;
+use super::lines::Lines;
 use super::memory::Memory;
 use super::preview::{Preview, Previews};
 use super::source::Source;
@@ -74,6 +76,17 @@ pub(super) struct LaunchDetails {
     pub(super) message: String,
 }
 
+/// Line, instructions, operations on floats, loads, stores, threadgroup memory, atomics, barriers.
+#[derive(Serialize)]
+pub(super) struct LineRow(u32, u64, u64, u64, u64, u64, u64, u64);
+
+impl From<&LineWork> for LineRow {
+    fn from(work: &LineWork) -> Self {
+        let LineWork { line, instructions, float_operations, loads, stores, threadgroup, atomics, barriers } = *work;
+        Self(line, instructions, float_operations, loads, stores, threadgroup, atomics, barriers)
+    }
+}
+
 #[derive(Default, Serialize)]
 pub(super) struct Kernel {
     pub(super) name: String,
@@ -85,6 +98,10 @@ pub(super) struct Kernel {
     pub(super) source: i64,
     /// Where it is defined there, from 1; 0 where that was not found.
     pub(super) line: usize,
+    /// What its text does by line, every piece once; empty where that is not known.
+    pub(super) text_work: Vec<LineRow>,
+    /// What its launches did by line; empty where nobody counted.
+    pub(super) work: Vec<LineRow>,
     /// Its parameters, for kernels without a source.
     pub(super) arguments: Vec<String>,
 }
@@ -141,6 +158,17 @@ impl Page {
         (page.previews, skipped) = previews.finish();
         page.notices = notices(capture, skipped);
         page
+    }
+}
+
+impl Page {
+    /// Adds what the kernels' texts do by line and, where launches were counted, what these did.
+    pub(super) fn add_work(&mut self, lines: &Lines) {
+        for (kernel, known) in self.kernels.iter_mut().zip(&lines.kernels) {
+            kernel.text_work = known.text.iter().map(LineRow::from).collect();
+            kernel.work = known.done.lines().map(LineRow::from).collect();
+        }
+        self.notices.extend(lines.notices.iter().cloned());
     }
 }
 
@@ -214,6 +242,8 @@ impl Making<'_> {
                 constants: constants(pipeline),
                 origin,
                 engine: pipeline.engine.clone(),
+                text_work: Vec::new(),
+                work: Vec::new(),
                 source,
                 line: line.unwrap_or(0),
                 arguments: pipeline.arguments.iter().map(parameter).collect(),
