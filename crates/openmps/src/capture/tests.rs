@@ -36,7 +36,9 @@ fn captures_start_record_and_end() {
     let position = stream.encode(Command::host("first", || Ok(())));
     stream.encode(Command::host("second", || Err(StreamError::internal("late"))));
     observe::host_op(&HostOp { name: "aten::add", tensors: "MPS:Float[2]\nCPU:Int[]", started_ns: 1, ended_ns: 2 });
-    assert_eq!(stop().unwrap_err().to_string(), "late");
+    let failed = "MPS command buffer execution failed: late. This error may have been asynchronously reported, so the stack \
+                  trace below might be incorrect.";
+    assert_eq!(stop().unwrap_err().to_string(), failed);
     assert!(!is_capturing());
     stream.encode(Command::host("after", || Ok(())));
     assert_eq!(stop(), Ok(()));
