@@ -48,7 +48,7 @@ fn captures_start_record_and_end() {
     assert_eq!(capture.header().name, "on");
     // Other tests' streams may be listed too.
     let own: Vec<_> = capture.entries().iter().filter_map(|entry| host_of(entry, 32)).collect();
-    assert_eq!(own, [(position, "first", None), (position + 1, "second", Some("late"))]);
+    assert_eq!(own, [(position, "first", None), (position + 1, "second", Some(failed))]);
     let op =
         capture.entries().iter().find_map(|entry| if let Entry::Op(op) = entry { Some(op) } else { None }).unwrap();
     assert_eq!((op.name.as_str(), op.tensors.join(";").as_str()), ("aten::add", "MPS:Float[2];CPU:Int[]"));
