@@ -416,9 +416,9 @@ fn fill_shuffle(operation: LaneOperation, lanes: &Lanes<'_>, first: usize, lane:
     active.map_or(0, |other| values[other])
 }
 
-/// How two values become one.
+/// How a reduction or a scan makes one of two values.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Fold {
+pub(crate) enum Fold {
     Sum,
     Product,
     Min,

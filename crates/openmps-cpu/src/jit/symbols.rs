@@ -1,4 +1,4 @@
-//! The outside symbols that generated code may use: this crate's runtime, memory and math functions of the C library.
+//! The outside symbols that generated code may use: this crate's runtime, memory functions and a few of mathematics of the C library.
 
 use std::ffi::{c_int, c_void};
 
@@ -25,19 +25,10 @@ macro_rules! float_functions {
     };
 }
 
-// libm's functions on float that LLVM's intrinsics become calls of.
+// Instructions of the pipeline's output that LLVM turns into calls: the remainder always, rounding and multiply-add on a CPU
+// without SSE4.1 or FMA. Every other function of mathematics is code of the kernel (`lower/`).
 float_functions! {
-    acosf(x), acoshf(x), asinf(x), asinhf(x), atanf(x), atanhf(x), atan2f(y, x), cbrtf(x), ceilf(x), cosf(x), coshf(x),
-    erff(x), exp2f(x), expf(x), expm1f(x), fabsf(x), floorf(x), fmaf(x, y, z), fmaxf(x, y), fminf(x, y), fmodf(x, y),
-    log10f(x), log1pf(x), log2f(x), logf(x), nearbyintf(x), nextafterf(x, y), powf(x, y), rintf(x), roundf(x),
-    roundevenf(x), sinf(x), sinhf(x), sqrtf(x), tanf(x), tanhf(x), truncf(x), exp10f(x),
-}
-
-unsafe extern "C" {
-    fn frexpf(x: f32, exponent: *mut c_int) -> f32;
-    fn ilogbf(x: f32) -> c_int;
-    fn ldexpf(x: f32, exponent: c_int) -> f32;
-    fn sincosf(x: f32, sin: *mut f32, cos: *mut f32);
+    fmodf(x, y), ceilf(x), floorf(x), fmaf(x, y, z), nearbyintf(x), rintf(x), roundf(x), roundevenf(x), truncf(x),
 }
 
 /// The address of `name`, or `None` when generated code may not use it.
@@ -60,10 +51,6 @@ pub(crate) fn resolve(name: &str) -> Option<usize> {
         "memcpy" => memcpy as *const () as usize,
         "memmove" => memmove as *const () as usize,
         "memset" => memset as *const () as usize,
-        "frexpf" => frexpf as *const () as usize,
-        "ilogbf" => ilogbf as *const () as usize,
-        "ldexpf" => ldexpf as *const () as usize,
-        "sincosf" => sincosf as *const () as usize,
         "__extendhfsf2" | "__gnu_h2f_ieee" => runtime::extend_f16 as *const () as usize,
         "__truncsfhf2" | "__gnu_f2h_ieee" => runtime::truncate_f16 as *const () as usize,
         "__extendbfsf2" => runtime::extend_bf16 as *const () as usize,
@@ -79,12 +66,10 @@ mod tests {
 
     #[test]
     fn knows_its_own_functions_and_no_others() {
-        for name in
-            ["openmps_lane", "openmps_trap", "openmps_texture", "memcpy", "expf", "powf", "ldexpf", "__truncsfbf2"]
-        {
+        for name in ["openmps_lane", "openmps_trap", "openmps_texture", "memcpy", "fmodf", "fmaf", "__truncsfbf2"] {
             assert!(resolve(name).is_some_and(|address| address != 0), "{name}");
         }
-        for name in ["system", "malloc", "openmps_", ""] {
+        for name in ["system", "malloc", "expf", "openmps_", ""] {
             assert_eq!(resolve(name), None, "{name}");
         }
     }

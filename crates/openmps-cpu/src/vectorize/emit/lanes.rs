@@ -6,19 +6,7 @@ use openmps_llvm::{FastMath, Instruction, IntPredicate, Type, Value};
 use super::super::marker::Marker;
 use super::super::refusal::Refusal;
 use super::{Emitter, WIDTH};
-use crate::lanes::{Element, LaneOperation as Op};
-
-/// How two values become one.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Fold {
-    Sum,
-    Product,
-    Min,
-    Max,
-    And,
-    Or,
-    Xor,
-}
+use crate::lanes::{Element, Fold, LaneOperation as Op};
 
 fn is_signed(element: Element) -> bool {
     match element {
