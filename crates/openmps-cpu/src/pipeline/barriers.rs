@@ -6,7 +6,7 @@ use openmps_llvm::{Module, PassOptions, TargetMachine};
 
 use super::{internal, isolate, link_text};
 use crate::abi::KERNEL_SYMBOL;
-use crate::split::{self, STEP, Steps};
+use crate::split::{self, STEP, Steps, Ways};
 
 /// Makes values of variables, and simplifies: what is gone before the split need not be kept across barriers, and what is shared
 /// between states is done once.
@@ -22,7 +22,7 @@ const LANE_NAME: &str = "lane";
 pub(super) fn run(module: &mut Module<'_>, machine: &TargetMachine) -> Result<u64, EngineError> {
     answer_lane_index(module);
     module.run_passes(PREPARE, Some(machine), PassOptions::default()).map_err(internal)?;
-    let split = split::run(module).map_err(internal)?;
+    let split = split::run(module, Ways::Own).map_err(internal)?;
     link_text(module, machine, &split::driver_text(&split, Steps::Threads))?;
     isolate::hide_all_but(module, KERNEL_SYMBOL);
     module.run_passes("always-inline,globaldce", Some(machine), PassOptions::default()).map_err(internal)?;

@@ -5,6 +5,7 @@
 
 mod alignment;
 mod barriers;
+mod bound;
 mod constant;
 mod division;
 mod entry;

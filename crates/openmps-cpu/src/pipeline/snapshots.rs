@@ -136,7 +136,7 @@ fn scalar_code_between_barriers() {
             06 inline: openmps_step 68
             07 threadgroup: openmps_step 68
             08 stack: openmps_step 68
-            09 barriers: openmps_kernel 85
+            09 barriers: openmps_kernel 88
             10 optimize: openmps_kernel 209
         "#]],
     );
@@ -204,9 +204,10 @@ fn vector_code_between_barriers() {
             07 threadgroup: openmps_kernel 67
             08 stack: openmps_kernel 67
             09 before-vectorize: openmps_kernel 16
-            10 vectorize: openmps_lanes 86 (22 wide)
-            11 barriers: openmps_step 51 (19 wide) openmps_kernel 62
-            12 optimize: openmps_kernel 110 (19 wide)
+            10 vectorize: openmps_lanes 88 (24 wide)
+            11 barriers: openmps_step 47 (20 wide) openmps_kernel 64
+            12 bounds: openmps_kernel 101 (20 wide)
+            13 optimize: openmps_kernel 110 (20 wide)
         "#]],
     );
 }

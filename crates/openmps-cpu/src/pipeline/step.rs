@@ -158,7 +158,7 @@ pub(super) fn numbered(whole: bool) -> String {
     format!(
         "declare void @{LANES_SYMBOL}(ptr, i32, i32, i32, i32, i32)
 declare void @{MARKER}() convergent nounwind
-define void @{STEP}(ptr %context, i32 %step, i32 %x, i32 %y, i32 %z) {ATTRIBUTES} {{
+define void @{STEP}(ptr %context, i32 noundef %step, i32 noundef %x, i32 noundef %y, i32 noundef %z) {ATTRIBUTES} {{
 entry:
 {}  %plane = mul i32 %z, %size.y
   %row = add i32 %plane, %y

@@ -6,11 +6,13 @@ use openmps_llvm::{Module, PassOptions, TargetMachine};
 
 use super::entry::Form;
 use super::observe::Observer;
-use super::{check_calls, constant, facts, inline, internal, isolate, link_text, prepare, stack, step, threadgroup};
+use super::{
+    bound, check_calls, constant, facts, inline, internal, isolate, link_text, prepare, stack, step, threadgroup,
+};
 use crate::abi::{KERNEL_SYMBOL, SIMD_WIDTH, WholeSimdgroups};
 use crate::lower::{self, Lanes};
-use crate::split::{self, STEP, Steps};
-use crate::vectorize::{self, Refusal};
+use crate::split::{self, STEP, Steps, Ways};
+use crate::vectorize::{self, Barriers, Refusal};
 
 /// Before vectorisation: small loops are unrolled, private arrays become values, vectors scalars, and the flow a nest of loops with
 /// one latch each. The text of cleanup is short on purpose: `default<O2>` takes four to seven times longer for the same code.
@@ -21,6 +23,9 @@ const BEFORE: &str = "function(sroa,early-cse<memssa>,instcombine<no-verify-fixp
     loop-simplify,lcssa)";
 /// Between vectorisation and the split at barriers: what is no slot any more need not be kept across them.
 const BEFORE_SPLIT: &str =
+    "always-inline,globaldce,function(sroa,early-cse<memssa>,instcombine<no-verify-fixpoint>,simplifycfg)";
+/// Between the split and the bounds of its loops: each state's code is where it runs.
+const BEFORE_BOUNDS: &str =
     "always-inline,globaldce,function(sroa,early-cse<memssa>,instcombine<no-verify-fixpoint>,simplifycfg)";
 /// After it: slots become registers; `vector-combine` cancels shuffles of loads and stores.
 const AFTER: &str = "always-inline,globaldce,function(sroa,early-cse<memssa>,instcombine<no-verify-fixpoint>,\
@@ -88,12 +93,19 @@ pub(super) fn build(
     request.check_source(module.function(KERNEL_SYMBOL).expect("the source was linked"))?;
     run_passes(module, machine, BEFORE)?;
     observer.after("before-vectorize", module)?;
-    let has_barriers = vectorize::run(module, machine, request)?;
+    let ways = match vectorize::run(module, machine, request)? {
+        Barriers::None => None,
+        Barriers::Together => Some(Ways::Same),
+        Barriers::Apart => Some(Ways::Own),
+    };
     observer.after("vectorize", module)?;
-    if has_barriers {
-        facts.frame_bytes = split_at_barriers(module, machine, tells_simdgroups)?;
+    if let Some(ways) = ways {
+        facts.frame_bytes = split_at_barriers(module, machine, tells_simdgroups, ways)?;
         facts.step_threads = u32::try_from(SIMD_WIDTH).expect("32");
         observer.after("barriers", module)?;
+        run_passes(module, machine, BEFORE_BOUNDS)?;
+        bound::run(module);
+        observer.after("bounds", module)?;
     } else {
         link_text(module, machine, &step::driver(tells_simdgroups))?;
         isolate::hide_all_but(module, KERNEL_SYMBOL);
@@ -106,11 +118,16 @@ pub(super) fn build(
 }
 
 /// Makes the function of a SIMD-group the exported one, with loops between barriers; returns the bytes of a SIMD-group's frame.
-fn split_at_barriers(module: &mut Module<'_>, machine: &TargetMachine, whole: bool) -> Result<u32, EngineError> {
+fn split_at_barriers(
+    module: &mut Module<'_>,
+    machine: &TargetMachine,
+    whole: bool,
+    ways: Ways,
+) -> Result<u32, EngineError> {
     link_text(module, machine, &step::numbered(whole))?;
     isolate::hide_all_but(module, STEP);
     run_passes(module, machine, BEFORE_SPLIT)?;
-    let split = split::run(module).map_err(internal)?;
+    let split = split::run(module, ways).map_err(internal)?;
     link_text(module, machine, &split::driver_text(&split, Steps::RowSegments))?;
     isolate::hide_all_but(module, KERNEL_SYMBOL);
     Ok(u32::try_from(split.frame_bytes).unwrap_or(u32::MAX))

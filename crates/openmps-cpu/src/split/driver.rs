@@ -1,6 +1,7 @@
 //! The exported function around a split one, as LLVM IR text: for each state a loop over the steps of the threadgroup.
 //!
-//! When every state has one follower, all steps go the same way and the loops stand one after another. Else each step's word
+//! When every state has one follower, all steps go the same way and the loops stand one after another; where they are known to go the
+//! same way anyhow, the last step of a state tells which is next. Else each step's word
 //! in its frame says where it waits: a state's loop passes over the others. The word is [`DONE`], or the state's code (twice its
 //! number) and in bit 0 the parity of the round. A round ends when every live step has run once; so long as all of them wait
 //! at one barrier, the loop that brought them there knows where to go on, and otherwise a search does.
@@ -73,11 +74,14 @@ impl Driver<'_> {
         line!(self, "  %size.xy = mul nuw i32 %size.x, %size.y");
         line!(self, "  %threads = mul nuw i32 %size.xy, %size.z");
         match self.steps {
-            Steps::Threads => line!(self, "  %steps = add i32 %threads, 0"),
+            Steps::Threads => {
+                line!(self, "  %steps = add i32 %threads, 0");
+                line!(self, "  %row.steps = add i32 %size.x, 0");
+            }
             Steps::RowSegments => {
                 line!(self, "  %rounded = add nuw i32 %size.x, {}", SIMD_WIDTH - 1);
-                line!(self, "  %segments = lshr i32 %rounded, {}", SIMD_WIDTH.trailing_zeros());
-                line!(self, "  %segments.y = mul nuw i32 %segments, %size.y");
+                line!(self, "  %row.steps = lshr i32 %rounded, {}", SIMD_WIDTH.trailing_zeros());
+                line!(self, "  %segments.y = mul nuw i32 %row.steps, %size.y");
                 line!(self, "  %steps = mul nuw i32 %segments.y, %size.z");
             }
         }
@@ -96,7 +100,6 @@ impl Driver<'_> {
     /// `carried` are values of the steps, by type, name and what they start with.
     fn begin_loops(&mut self, state: usize, latch: &str, carried: &[(&str, &str, String)]) {
         let step = ("i32", "step", "0".to_owned());
-        let carried: Vec<_> = std::iter::once(&step).chain(carried).collect();
         let levels = [("z", format!("z.end.{state}")), ("y", format!("y.end.{state}")), ("x", latch.to_owned())];
         let mut before = format!("state.{state}");
         for (axis, end) in levels {
@@ -104,7 +107,8 @@ impl Driver<'_> {
             let block = if is_inner { format!("loop.{state}") } else { format!("{axis}.loop.{state}") };
             line!(self, "  br label %{block}\n{block}:");
             line!(self, "  %{axis}.{state} = phi i32 [ 0, %{before} ], [ %{axis}.{state}.next, %{end} ]");
-            for (ty, name, first) in &carried {
+            // The step is counted by rows.
+            for (ty, name, first) in (!is_inner).then_some(&step).into_iter().chain(carried) {
                 let own = if is_inner { format!("{name}.{state}") } else { format!("{name}.{state}.in.{axis}") };
                 let outer = match axis {
                     "z" => first.clone(),
@@ -115,6 +119,12 @@ impl Driver<'_> {
             }
             before = block;
         }
+        let in_row = match self.steps {
+            Steps::Threads => format!("add i32 %x.{state}, 0"),
+            Steps::RowSegments => format!("lshr i32 %x.{state}, {}", SIMD_WIDTH.trailing_zeros()),
+        };
+        line!(self, "  %segment.{state} = {in_row}");
+        line!(self, "  %step.{state} = add nuw i32 %step.{state}.in.y, %segment.{state}");
     }
 
     /// The address of the step's frame.
@@ -134,7 +144,6 @@ impl Driver<'_> {
 
     /// Ends the loops over the steps and goes to `next`.
     fn end_loops(&mut self, state: usize, next: &str) {
-        line!(self, "  %step.{state}.next = add nuw i32 %step.{state}, 1");
         let block = |axis: &str| if axis == "x" { format!("loop.{state}") } else { format!("{axis}.loop.{state}") };
         let ends = [("x", self.row_threads(), "y.end"), ("y", 1, "z.end"), ("z", 1, "")];
         for (axis, threads, end) in ends {
@@ -145,17 +154,26 @@ impl Driver<'_> {
             if !end.is_empty() {
                 line!(self, "{behind}:");
             }
+            if axis == "x" {
+                line!(self, "  %step.{state}.next = add nuw i32 %step.{state}.in.y, %row.steps");
+            }
         }
     }
 
     /// A state that all steps reach and leave together.
     fn plain_state(&mut self, state: usize, followers: &Followers) {
-        let next = followers.states.first().map_or("done".to_owned(), |next| format!("state.{next}"));
         line!(self, "state.{state}:");
         self.begin_loops(state, &format!("loop.{state}"), &[]);
         self.frame(state);
         self.call(state);
-        self.end_loops(state, &next);
+        if followers.count() < 2 {
+            let next = followers.states.first().map_or("done".to_owned(), |next| format!("state.{next}"));
+            self.end_loops(state, &next);
+            return;
+        }
+        self.end_loops(state, &format!("go.{state}"));
+        line!(self, "go.{state}:\n  %goes.{state} = lshr i32 %code.{state}, 1");
+        self.dispatch(&format!("%goes.{state}"), &followers.states);
     }
 
     /// A state that some steps may have passed by. State 0 comes first and has all of them.

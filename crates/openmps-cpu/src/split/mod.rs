@@ -55,14 +55,23 @@ pub(crate) struct Split {
 /// What makes one value of those that are equal, among them phis of values that several copies of the code computed.
 const UNIFY: &str = "function(early-cse,instsimplify)";
 
+/// Whether steps may go different ways.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Ways {
+    /// All pass the same barriers in the same order.
+    Same,
+    /// Each its own; where code after a barrier leads to one place only, they do not part all the same.
+    Own,
+}
+
 /// Splits [`STEP`] at its markers.
 ///
 /// # Errors
 /// An LLVM pass fails.
-pub(crate) fn run(module: &mut Module<'_>) -> Result<Split, Error> {
+pub(crate) fn run(module: &mut Module<'_>, ways: Ways) -> Result<Split, Error> {
     recompute::hoist_scalars(module.function(STEP).expect("the pipeline made it"), module);
     module.run_passes(UNIFY, None, PassOptions::default())?;
-    let split = rewrite(module);
+    let split = rewrite(module, ways);
     module.delete_function(RETIRED);
     // Slots become values again.
     module.run_passes("function(mem2reg)", None, PassOptions::default())?;
@@ -73,7 +82,7 @@ pub(crate) fn run(module: &mut Module<'_>) -> Result<Split, Error> {
 const RETIRED: &str = "openmps_step.retired";
 
 /// `hoist_scalars` left a block in front that goes to the first of the others.
-fn rewrite(module: &Module<'_>) -> Split {
+fn rewrite(module: &Module<'_>, ways: Ways) -> Split {
     let function = with_state(module);
     let top = function.entry().expect("a definition has a block");
     let first = top.successors()[0];
@@ -83,11 +92,11 @@ fn rewrite(module: &Module<'_>) -> Split {
     let variables = variable::crossing(module, top, &graph, &barriers);
     let mut live = liveness::across(function, &graph, &barriers, top);
     recompute::hoist(top, &mut live);
-    let diverges = followers.iter().any(|followers| followers.count() > 1);
+    let diverges = ways == Ways::Own && followers.iter().any(|followers| followers.count() > 1);
     let frame = Frame::of(module, diverges, &variables, &live);
     frame.move_variables(top, &variables);
     let slots = frame::demote(module, top, &live);
-    state::enter_and_leave(module, &frame, &slots, top, &barriers, &live);
+    state::enter_and_leave(module, &frame, &slots, top, (&graph, &barriers), &live);
     let instructions = function.instructions().len().saturating_mul(followers.len());
     let inlined = instructions <= INLINED_INSTRUCTIONS_MAX;
     function.add_attribute(AttributePlace::Function, if inlined { "alwaysinline" } else { "noinline" }, 0);

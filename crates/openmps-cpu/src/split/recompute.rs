@@ -126,6 +126,7 @@ fn is_cheap(value: Instruction<'_>) -> bool {
                 | PlainOp::ICmp
                 | PlainOp::FCmp
                 | PlainOp::Select
+                | PlainOp::Freeze
                 | PlainOp::ExtractElement
                 | PlainOp::InsertElement
                 | PlainOp::ShuffleVector

@@ -48,13 +48,22 @@ pub(super) fn code(state: usize) -> u64 {
     2 * state as u64
 }
 
+/// The blocks that may run between the last barrier and this one.
+fn blocks_since<'m>(graph: &Graph<'m>, barriers: &[Barrier<'m>], barrier: &Barrier<'m>) -> Vec<bool> {
+    let mut edges = graph.predecessors.clone();
+    for other in barriers {
+        edges[graph.numbers[&other.after]].clear();
+    }
+    Graph::reached(graph.numbers[&barrier.before], &edges)
+}
+
 /// Makes barriers exits, with an entry behind each, and returns say [`DONE`].
 pub(super) fn enter_and_leave<'m>(
     module: &'m Module<'m>,
     frame: &Frame<'m>,
     slots: &Slots<'m>,
     top: Block<'m>,
-    barriers: &[Barrier<'m>],
+    (graph, barriers): (&Graph<'m>, &[Barrier<'m>]),
     live: &[Vec<openmps_llvm::Instruction<'m>>],
 ) {
     let (function, builder) = (top.function(), module.builder());
@@ -74,7 +83,13 @@ pub(super) fn enter_and_leave<'m>(
     for ((number, barrier), values) in (1..).zip(barriers).zip(live) {
         let end = barrier.before.terminator().expect("it goes behind the barrier");
         builder.position_before(end);
-        for &value in values {
+        let since = blocks_since(graph, barriers, barrier);
+        // The frame has the others as they are.
+        let is_new = |value: &openmps_llvm::Instruction<'m>| {
+            let number = value.block().and_then(|block| graph.numbers.get(&block));
+            number.is_none_or(|&number| since[number])
+        };
+        for value in values.iter().copied().filter(is_new) {
             let current = builder.load(value.ty(), slots[&value]).as_value();
             frame.store(&builder, top, value, current);
         }

@@ -5,6 +5,37 @@ use openmps_llvm::Context;
 
 use super::*;
 
+/// A barrier in a loop of 10 turns.
+const WAITING_LOOP: &str = "entry:
+           br label %loop
+         loop:
+           %i = phi i32 [ 0, %entry ], [ %next, %loop ]
+           call void @openmps_barrier()
+           %next = add i32 %i, 1
+           %more = icmp ult i32 %next, 10
+           br i1 %more, label %loop, label %end
+         end:
+           ret void\n";
+
+#[test]
+fn steps_that_go_the_same_way_need_no_word() {
+    for (ways, has_word) in [(Ways::Same, false), (Ways::Own, true)] {
+        let context = Context::new();
+        let text =
+            format!("declare void @{MARKER}() convergent\ndefine void @{STEP}({SIMD_GROUP}) {{\n{WAITING_LOOP}}}\n");
+        let mut module = context.parse_ir(&text).unwrap();
+        let split = run(&mut module, ways).unwrap();
+        assert_eq!(split.word_offset.is_some(), has_word, "{ways:?}");
+        let driver = driver_text(&split, Steps::RowSegments);
+        context.parse_ir(&driver).unwrap().verify().unwrap();
+        assert_eq!(driver.contains("search:"), has_word, "{driver}");
+        assert!(
+            driver.contains("label %done [ i32 1, label %state.1 ]"),
+            "the last step tells the next state: {driver}"
+        );
+    }
+}
+
 /// Splits the step of `text`, checks it and the driver of both kinds of steps, and compares the step.
 fn check(parameters: &str, body: &str, expected: Expect) -> Split {
     let context = Context::new();
@@ -12,7 +43,7 @@ fn check(parameters: &str, body: &str, expected: Expect) -> Split {
     let text = format!("{marker}define internal void @{STEP}({parameters}) {{\n{body}}}\n!0 = !{{}}\n");
     let mut module = context.parse_ir(&text).unwrap();
     module.verify().unwrap();
-    let split = run(&mut module).unwrap();
+    let split = run(&mut module, Ways::Own).unwrap();
     module.verify().unwrap_or_else(|error| panic!("{error} in {module}"));
     let step = module.function(STEP).unwrap().as_value().to_string();
     expected.assert_eq(&step);
@@ -88,7 +119,6 @@ fn loaded_values_are_kept_and_cheap_ones_computed_again() {
 
             behind.1:                                         ; preds = %resume.1
               %quarter = udiv i32 %thread, 5
-              store float %0, ptr %frame, align 4
               %1 = getelementptr inbounds i8, ptr %frame, i64 4
               store i32 %quarter, ptr %1, align 4
               ret i32 4
@@ -366,7 +396,6 @@ fn values_meet_in_phis_on_both_sides_of_barriers() {
               ]
 
             one:                                              ; preds = %join, %join
-              store i32 %.0, ptr %frame, align 4
               ret i32 6
 
             resume.3:                                         ; preds = %dispatch

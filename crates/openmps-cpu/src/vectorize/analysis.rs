@@ -194,6 +194,20 @@ impl<'m> Analysis<'m> {
         }
     }
 
+    /// The blocks that some lanes may run while others are elsewhere.
+    pub(super) fn apart(&self, graph: &Graph<'m>) -> Vec<bool> {
+        let mut apart = vec![false; graph.blocks.len()];
+        for block in (0..apart.len()).filter(|&block| self.parts[block]) {
+            for other in graph.region(block) {
+                apart[other] = true;
+            }
+        }
+        for (found, _) in graph.loops.iter().zip(&self.divergent).filter(|(_, divergent)| **divergent) {
+            apart[found.header..=found.latch].fill(true);
+        }
+        apart
+    }
+
     fn check_loop_values(&self, graph: &Graph<'m>, instructions: &[Vec<Instruction<'m>>]) -> Result<(), Refusal> {
         for (number, found) in graph.loops.iter().enumerate().filter(|(number, _)| self.divergent[*number]) {
             let inside = instructions[found.header..=found.latch].iter().flatten();

@@ -5,6 +5,7 @@
 //! - `private`: variables of a thread that are laid out lane by lane.
 //! - `group`: accesses of a thread that lie side by side.
 //! - `emit`: the vector form.
+//! - `together`: whether threads pass the same barriers.
 //! - `marker`: names of lane operations on the way here.
 //! - `choice`: what is worth it.
 //! - `refusal`: what is left to the scalar engine.
@@ -33,6 +34,8 @@ mod run;
 #[cfg(feature = "codegen")]
 mod shape;
 #[cfg(feature = "codegen")]
+mod together;
+#[cfg(feature = "codegen")]
 mod transfer;
 
 #[cfg(feature = "codegen")]
@@ -41,7 +44,7 @@ pub(crate) use choice::Request;
 pub(crate) use marker::{MATRIX_LOAD, MATRIX_STORE, Marker};
 pub use refusal::Refusal;
 #[cfg(feature = "codegen")]
-pub(crate) use run::{LANES_SYMBOL, is_too_large, run};
+pub(crate) use run::{Barriers, LANES_SYMBOL, is_too_large, run};
 
 #[cfg(all(test, feature = "codegen"))]
 mod tests;

@@ -8,6 +8,7 @@ use super::emit::{self, Features};
 use super::graph::Graph;
 use super::refusal::Refusal;
 use super::shape::Shape;
+use super::together::pass_barriers_together;
 use crate::abi::{KERNEL_SYMBOL, THREADS_PER_GROUP_MAX};
 
 /// The function of a SIMD-group: `(context, x, y, z, index, lanes)`, of which the position is lane 0's.
@@ -23,17 +24,28 @@ pub(crate) fn is_too_large(module: &Module<'_>) -> bool {
     module.function(KERNEL_SYMBOL).is_some_and(|function| function.instructions().len() > INSTRUCTIONS_MAX)
 }
 
-/// Replaces the function of one thread by [`LANES_SYMBOL`], for the CPU of `machine`. Returns whether there are barriers.
+/// How a kernel's threads wait for each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Barriers {
+    /// They do not.
+    None,
+    /// All pass the same barriers in the same order.
+    Together,
+    /// Some may have returned, or wait elsewhere.
+    Apart,
+}
+
+/// Replaces the function of one thread by [`LANES_SYMBOL`], for the CPU of `machine`.
 ///
 /// # Errors
 /// What has no vector form, or is not worth one; the module is of no use then.
-pub(crate) fn run(module: &mut Module<'_>, machine: &TargetMachine, request: Request) -> Result<bool, Refusal> {
-    let has_barriers = vectorize(module, machine, request)?;
+pub(crate) fn run(module: &mut Module<'_>, machine: &TargetMachine, request: Request) -> Result<Barriers, Refusal> {
+    let barriers = vectorize(module, machine, request)?;
     module.delete_function(KERNEL_SYMBOL);
-    Ok(has_barriers)
+    Ok(barriers)
 }
 
-fn vectorize(module: &Module<'_>, machine: &TargetMachine, request: Request) -> Result<bool, Refusal> {
+fn vectorize(module: &Module<'_>, machine: &TargetMachine, request: Request) -> Result<Barriers, Refusal> {
     let source = module.function(KERNEL_SYMBOL).expect("the source was linked");
     let has_barriers = end_blocks_at_barriers(source);
     let graph = Graph::new(source)?;
@@ -57,7 +69,11 @@ fn vectorize(module: &Module<'_>, machine: &TargetMachine, request: Request) -> 
     copy_attributes(source, function);
     let features = Features { bf16: machine.features().contains("+avx512bf16") };
     emit::run(module, source, function, &graph, &analysis, features)?;
-    Ok(has_barriers)
+    Ok(match has_barriers {
+        false => Barriers::None,
+        true if pass_barriers_together(source, &graph) => Barriers::Together,
+        true => Barriers::Apart,
+    })
 }
 
 /// Ends blocks behind barriers; whether there are some.

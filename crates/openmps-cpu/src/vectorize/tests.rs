@@ -13,6 +13,7 @@ use super::graph::Graph;
 use super::group::Groups;
 use super::refusal::Refusal;
 use super::shape::Shape;
+use super::together::pass_barriers_together;
 use crate::abi::KERNEL_SYMBOL;
 use crate::split::MARKER;
 
@@ -128,6 +129,31 @@ fn simdgroup_and_lane_come_from_an_aligned_index() {
             half: varying
             own: +1 unsigned signed aligned
             other: +1 unsigned signed
+            shifted: varying
+        "]],
+    );
+}
+
+#[test]
+fn whole_simdgroups_are_below_a_multiple_of_32_or_not() {
+    check(
+        "  %below = icmp ult i32 %x, 64
+  %within = icmp ult i32 %x, 65
+  %up.to = icmp sle i32 %index, 95
+  %above = icmp ugt i32 64, %x
+  %behind = icmp ult i32 63, %x
+  %at = icmp eq i32 %x, 64
+  %far = add i32 %x, 7
+  %shifted = icmp ult i32 %far, 64
+  ret void",
+        &expect![[r"
+            below: uniform
+            within: varying
+            up.to: uniform
+            above: uniform
+            behind: uniform
+            at: varying
+            far: +1 unsigned signed
             shifted: varying
         "]],
     );
@@ -416,4 +442,88 @@ fn large_code_stays_scalar_earlier_when_nobody_asked_for_vectors() {
     assert_eq!(vectorized_as(EngineChoice::Auto, &body(400)), Err(Refusal::TooLarge));
     vectorized_as(EngineChoice::Vector, &body(400)).unwrap();
     assert_eq!(vectorized_as(EngineChoice::Vector, &body(2200)), Err(Refusal::TooLarge));
+}
+
+fn pass_together(body: &str) -> bool {
+    let text = format!("{}declare void @{MARKER}() convergent\n", source(body));
+    with_function(&text, |_, function| pass_barriers_together(function, &Graph::new(function).unwrap()))
+}
+
+/// A loop with a barrier that ends after as many turns as `%turns`, which `first` computes.
+fn waiting_loop(first: &str, condition: &str) -> bool {
+    pass_together(&format!(
+        "entry:
+  {first}
+  br label %loop
+loop:
+  %i = phi i32 [ 0, %entry ], [ %next, %behind ]
+  %near = icmp ult i32 %x, 7
+  br i1 %near, label %then, label %wait
+then:
+  store i32 %i, ptr %p
+  br label %wait
+wait:
+  call void @{MARKER}()
+  br label %behind
+behind:
+  %next = add i32 %i, 1
+  %more = icmp ult i32 %next, {condition}
+  br i1 %more, label %loop, label %end
+end:
+  ret void"
+    ))
+}
+
+#[test]
+fn threads_pass_barriers_together_when_arguments_alone_decide() {
+    assert!(waiting_loop("%turns = load i32, ptr %p, !invariant.load !0", "%turns"));
+    assert!(waiting_loop("", "10"));
+}
+
+#[test]
+fn threads_may_part_at_barriers_by_position_memory_or_what_lanes_say() {
+    assert!(!waiting_loop("", "%x"), "the thread's own number of turns");
+    assert!(!waiting_loop("", "%y"), "the row's own number of turns");
+    assert!(!waiting_loop("%turns = load i32, ptr %p", "%turns"), "memory that kernels write");
+    assert!(!waiting_loop("%turns = call i32 @openmps_lane_index()", "%turns"));
+    assert!(!pass_together(&format!(
+        "entry:
+  %c = icmp ult i32 %x, 7
+  br i1 %c, label %wait, label %end
+wait:
+  call void @{MARKER}()
+  br label %end
+end:
+  ret void"
+    )));
+}
+
+/// Where lanes part at `%c`, and one block is on one of the ways.
+fn arm(condition: &str) -> String {
+    vectorized(&format!(
+        "entry:
+  %at = zext nneg i32 %x to i64
+  %a = getelementptr float, ptr %p, i64 %at
+  %c = icmp {condition}
+  br i1 %c, label %then, label %end
+then:
+  %v = load float, ptr %a
+  %d = fadd float %v, %v
+  store float %d, ptr %a
+  br label %end
+end:
+  ret void"
+    ))
+    .unwrap()
+}
+
+#[test]
+fn the_first_lanes_of_a_known_number_read_and_write_narrow_vectors() {
+    let text = arm("ult i32 %x, 40");
+    assert!(text.contains("load <8 x float>") && text.contains("store <8 x float>"), "{text}");
+    let text = arm("ult i32 %x, 37");
+    assert!(!text.contains("<5 x float>"), "only powers of two: {text}");
+    // Where nobody knows how many, and in the copy for some of the lanes, with masks.
+    let text = arm("ult i32 %x, %y");
+    assert_eq!(text.matches("call void @llvm.masked.store").count(), 2, "{text}");
 }

@@ -1,6 +1,6 @@
 //! The shape of an instruction's result from the shapes of its operands.
 
-use openmps_llvm::{BinaryOp, CastOp, Instruction, Module, Opcode, PlainOp, Type, TypeKind, Value};
+use openmps_llvm::{BinaryOp, CastOp, Instruction, IntPredicate, Module, Opcode, PlainOp, Type, TypeKind, Value};
 
 use super::marker::{LANE_INDEX, Marker};
 use super::shape::{Affine, Shape};
@@ -35,6 +35,9 @@ pub(super) fn shape_of<'m>(
         Opcode::Plain(PlainOp::Load) => Some(if operand(0)?.is_uniform() { Shape::Uniform } else { Shape::Varying }),
         Opcode::Plain(PlainOp::Alloca | PlainOp::AtomicRmw | PlainOp::AtomicCmpXchg) => Some(Shape::Varying),
         Opcode::Plain(PlainOp::Call) => call(instruction, shape),
+        Opcode::Plain(PlainOp::ICmp) if compares_simdgroups(instruction, operand(0)?, operand(1)?) => {
+            Some(Shape::Uniform)
+        }
         Opcode::Binary(_) | Opcode::Plain(_) => all_uniform(instruction.operands().into_iter(), shape),
     }
 }
@@ -57,6 +60,25 @@ fn all_uniform<'m>(
         None
     } else {
         Some(Shape::Uniform)
+    }
+}
+
+/// Whether a comparison of a number that counts the lanes of whole SIMD-groups with a constant is the same for all of them: the
+/// constant lies between two SIMD-groups.
+fn compares_simdgroups(test: Instruction<'_>, left: Shape, right: Shape) -> bool {
+    use IntPredicate as P;
+    let is_aligned = |shape: Shape| matches!(shape, Shape::Affine(affine) if affine.aligned && !affine.checked);
+    let (constant, is_left) = match (is_aligned(left), is_aligned(right)) {
+        (true, false) => (test.operand(1).as_const_int(), true),
+        (false, true) => (test.operand(0).as_const_int(), false),
+        _ => return false,
+    };
+    let (Some(constant), Some(predicate)) = (constant, test.int_predicate()) else { return false };
+    match predicate {
+        P::Eq | P::Ne => false,
+        P::Ult | P::Uge | P::Slt | P::Sge if is_left => constant.is_multiple_of(WIDTH),
+        P::Ugt | P::Ule | P::Sgt | P::Sle if !is_left => constant.is_multiple_of(WIDTH),
+        P::Ult | P::Uge | P::Slt | P::Sge | P::Ugt | P::Ule | P::Sgt | P::Sle => constant % WIDTH == WIDTH - 1,
     }
 }
 

@@ -85,6 +85,26 @@ impl<'m> Emitter<'_, 'm> {
         [b.and(at_first, at_last), is_none]
     }
 
+    /// The lanes on which the condition is true when it is on some of them only, where that is known: a number that counts whole
+    /// SIMD-groups is compared with a constant, which lies in this one then.
+    pub(super) fn lanes_apart(&self, agreement: &Agreement<'m>) -> Option<u32> {
+        use IntPredicate as P;
+        let &Agreement { test, predicate, affine, is_left } = agreement;
+        let constant = test.operand(u32::from(is_left)).as_const_int().filter(|_| affine.aligned)?;
+        let place = u32::try_from(constant % u64::from(WIDTH)).ok()?;
+        let below = |place: u32| (1_u32 << place) - 1;
+        // `c < i` is `i > c`.
+        let lanes = match (predicate, is_left) {
+            (P::Ult | P::Slt, true) | (P::Ugt | P::Sgt, false) => below(place),
+            (P::Uge | P::Sge, true) | (P::Ule | P::Sle, false) => !below(place),
+            (P::Ule | P::Sle, true) | (P::Uge | P::Sge, false) => below(place) | 1 << place,
+            (P::Ugt | P::Sgt, true) | (P::Ult | P::Slt, false) => !(below(place) | 1 << place),
+            (P::Eq, _) => 1 << place,
+            (P::Ne, _) => !(1 << place),
+        };
+        Some(lanes)
+    }
+
     /// The condition of each lane.
     pub(super) fn lanes_of_agreement(&mut self, agreement: &Agreement<'m>) -> Result<Value<'m>, Refusal> {
         self.vector_result(agreement.test)

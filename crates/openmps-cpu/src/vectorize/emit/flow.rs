@@ -10,6 +10,15 @@ use crate::split::MARKER;
 /// either way where it was measured.
 const SKIPPED_INSTRUCTIONS_MIN: usize = 12;
 
+/// Most instructions of a block that is written once more where lanes part in front of it and meet behind.
+const ARM_INSTRUCTIONS_MAX: usize = 24;
+
+/// How many lanes `lanes` are, if they are the first ones.
+fn leading_lanes(lanes: u32) -> Option<u32> {
+    let count = lanes.trailing_ones();
+    (lanes.count_ones() == count).then_some(count)
+}
+
 /// Where an edge's phi values go: the new value and the slot.
 type PhiStores<'m> = Vec<(Value<'m>, Value<'m>)>;
 
@@ -98,10 +107,18 @@ impl<'m> Emitter<'_, 'm> {
             self.restore_registers(registers);
         }
         self.builder.position_at_end(mixed);
-        let lanes = match &agreement {
-            Some(agreement) => self.lanes_of_agreement(agreement)?,
-            None => self.vector(condition)?,
+        let known = agreement.as_ref().and_then(|agreement| self.lanes_apart(agreement));
+        let lanes = match (known, &agreement) {
+            (Some(known), _) => {
+                let truth = self.context().i1();
+                self.constant_lanes(truth, |lane| i64::from(known >> lane & 1))
+            }
+            (None, Some(agreement)) => self.lanes_of_agreement(agreement)?,
+            (None, None) => self.vector(condition)?,
         };
+        if let Some(join) = self.join_of_arms(block, yes, no) {
+            return self.arms(block, [yes, no], lanes, known, join);
+        }
         self.builder.store(lanes, self.masks[yes]);
         let others = self.builder.not(lanes);
         self.builder.store(others, self.masks[no]);
@@ -110,6 +127,59 @@ impl<'m> Emitter<'_, 'm> {
         self.store_all(stores);
         let target = self.first_masked(block, yes.min(no));
         self.builder.br(target);
+        Ok(())
+    }
+
+    /// Where the ways of a branch meet again, when there is at most one short block on each of them.
+    fn join_of_arms(&self, block: usize, yes: usize, no: usize) -> Option<usize> {
+        let join = self.graph.post_dominators[block].filter(|&join| join > block)?;
+        let is_arm = |arm: usize| {
+            arm == join
+                || (self.graph.predecessors[arm] == [block]
+                    && self.graph.successors[arm] == [join]
+                    && self.barrier_of(arm).is_none()
+                    && self.instructions(arm).len() <= ARM_INSTRUCTIONS_MAX)
+        };
+        let is_alone =
+            self.graph.predecessors[join].len() == 2 && self.graph.loop_of[join] == self.graph.loop_of[block];
+        let is_plain = self.phis(join).all(|phi| phi.ty().fields().is_empty());
+        (is_alone && is_plain && is_arm(yes) && is_arm(no)).then_some(join)
+    }
+
+    /// Writes both arms of a branch for the lanes that take them, of which each has one at least, and goes on with all lanes behind
+    /// them. `known` are the lanes that go the first way.
+    fn arms(
+        &mut self,
+        block: usize,
+        arms: [usize; 2],
+        lanes: Value<'m>,
+        known: Option<u32>,
+        join: usize,
+    ) -> Result<(), Refusal> {
+        let mut values = Vec::new();
+        let registers = self.save_registers();
+        for (arm, is_first) in arms.into_iter().zip([true, false]) {
+            let from = if arm == join { block } else { arm };
+            if arm != join {
+                self.current = arm;
+                self.mask = Some(if is_first { lanes } else { self.builder.not(lanes) });
+                self.leading = known.map(|known| if is_first { known } else { !known }).and_then(leading_lanes);
+                for instruction in self.instructions(arm) {
+                    self.instruction(instruction)?;
+                }
+            }
+            let found = self.phi_values(from, join);
+            (self.mask, self.leading, self.current) = (None, None, block);
+            values.push(found?);
+        }
+        let stores = values[0].iter().zip(&values[1]).map(|(&(yes, slot), &(no, _))| {
+            let is_shared = yes == no;
+            (if is_shared { yes } else { self.builder.select(lanes, yes, no) }, slot)
+        });
+        let stores = stores.collect();
+        self.store_all(stores);
+        self.restore_registers(registers);
+        self.builder.br(self.full[join]);
         Ok(())
     }
 
@@ -219,6 +289,10 @@ impl<'m> Emitter<'_, 'm> {
         let barrier = self.barrier_block(block);
         self.builder.position_at_end(barrier);
         self.builder.call(function, &[]);
+        if !self.apart[block] {
+            self.behind_whole_barrier(block, next);
+            return;
+        }
         let slot = self.masks[next];
         let mask = self.builder.load(self.mask_ty(), slot).as_value();
         let bits = self.bits(mask);
@@ -228,6 +302,17 @@ impl<'m> Emitter<'_, 'm> {
         self.builder.position_at_end(meet);
         self.builder.store(self.mask_ty().zero(), slot);
         self.builder.br(self.full[next]);
+    }
+
+    /// Goes on behind a barrier at which all lanes of the SIMD-group wait: masks need not be kept across it.
+    fn behind_whole_barrier(&mut self, block: usize, next: usize) {
+        let comes_from_before = |at: usize| self.graph.predecessors[at].iter().any(|&from| from <= block);
+        let beyond = (block + 1..self.masks.len()).filter(|&at| comes_from_before(at));
+        let headers = self.graph.loops_around(block).map(|at| self.graph.loops[at].header);
+        for at in beyond.chain(headers).collect::<Vec<_>>() {
+            self.builder.store(self.mask_ty().zero(), self.masks[at]);
+        }
+        self.enter(next, self.ends[block]);
     }
 
     /// Leaves the full copy of the current block, which has had no effect so far, for its masked copy with all lanes.

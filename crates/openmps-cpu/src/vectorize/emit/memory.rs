@@ -143,6 +143,12 @@ impl<'m> Emitter<'_, 'm> {
         let wide = self.wide(load.ty())?;
         let start = self.run_start(address, self.module.size_bytes(load.ty()), pattern);
         let align = load.alignment().unwrap_or(1);
+        if let Some(count) = self.leading_run(pattern) {
+            let narrow = self.builder.load(self.context().vector(load.ty(), count), start);
+            narrow.set_alignment(align);
+            let sources: Vec<Option<u32>> = (0..WIDTH).map(|lane| Some(lane).filter(|&lane| lane < count)).collect();
+            return Ok(self.builder.shuffle(narrow.as_value(), narrow.ty().poison(), &sources));
+        }
         let loaded = match self.mask {
             None => {
                 let loaded = self.builder.load(wide, start);
@@ -158,6 +164,12 @@ impl<'m> Emitter<'_, 'm> {
             }
         };
         Ok(self.in_order(loaded.as_value(), pattern))
+    }
+
+    /// How many lanes to read or write at once, where the active ones are the first: what a masked store wrote cannot be read before
+    /// it is in the cache.
+    fn leading_run(&self, pattern: Pattern) -> Option<u32> {
+        self.leading.filter(|count| count.is_power_of_two() && pattern == Pattern::Upwards)
     }
 
     fn gather(&mut self, load: Instruction<'m>, addresses: Value<'m>) -> Result<Value<'m>, Refusal> {
@@ -272,6 +284,12 @@ impl<'m> Emitter<'_, 'm> {
         let start = self.run_start(address, bytes, pattern);
         let lanes = self.in_order(lanes, pattern);
         let align = store.alignment().unwrap_or(1);
+        if let Some(count) = self.leading_run(pattern) {
+            let sources: Vec<Option<u32>> = (0..count).map(Some).collect();
+            let narrow = self.builder.shuffle(lanes, lanes.ty().poison(), &sources);
+            self.builder.store(narrow, start).set_alignment(align);
+            return;
+        }
         match self.mask {
             None => self.builder.store(lanes, start).set_alignment(align),
             Some(mask) => {

@@ -70,6 +70,8 @@ pub(super) struct Emitter<'a, 'm> {
     ends: Vec<Block<'m>>,
     /// Where both copies of a block that ends in a barrier wait at it.
     barriers: HashMap<usize, Block<'m>>,
+    /// Blocks that some lanes may run while others are elsewhere.
+    apart: Vec<bool>,
     /// Where each masked block takes its mask.
     resumes: Vec<Block<'m>>,
     /// The block that is written.
@@ -84,6 +86,8 @@ pub(super) struct Emitter<'a, 'm> {
     vectors: HashMap<Value<'m>, Value<'m>>,
     /// The lanes that run the current block; none when all do.
     mask: Option<Value<'m>>,
+    /// How many lanes that mask has, where it is known to have the first ones.
+    leading: Option<u32>,
 }
 
 /// Writes the body of `function`, whose parameters are those of `source` and the number of active lanes.
@@ -112,6 +116,7 @@ pub(super) fn run<'m>(
         features,
         entry,
         barriers: HashMap::new(),
+        apart: analysis.apart(graph),
         full: (0..count).map(|number| append("full", number)).collect(),
         masked: (0..count).map(|number| append("masked", number)).collect(),
         resumes: (0..count).map(|number| append("resume", number)).collect(),
@@ -124,6 +129,7 @@ pub(super) fn run<'m>(
         scalars: HashMap::new(),
         vectors: HashMap::new(),
         mask: None,
+        leading: None,
     };
     emitter.prologue(source)?;
     for block in 0..count {
@@ -201,7 +207,6 @@ impl<'m> Emitter<'_, 'm> {
     fn prologue(&mut self, source: Function<'m>) -> Result<(), Refusal> {
         let parameters = self.function.parameters();
         self.fixed.extend(source.parameters().into_iter().zip(parameters.iter().copied()));
-        let count = *parameters.last().expect("the last parameter counts lanes");
         self.builder.position_at_end(self.entry);
         self.private_variables(source)?;
         let mask_ty = self.mask_ty();
@@ -220,17 +225,24 @@ impl<'m> Emitter<'_, 'm> {
                 self.slots.insert(instruction.as_value(), Slot { address, ty });
             }
         }
-        let (full, part) = (self.full[0], self.block("part"));
+        self.enter(0, self.masked[0]);
+        Ok(())
+    }
+
+    /// Goes on with all lanes of the SIMD-group: in the full copy of `block` where there are 32, else in `masked` with the mask of
+    /// `block`.
+    fn enter(&mut self, block: usize, masked: Block<'m>) {
+        let count = *self.function.parameters().last().expect("the last parameter counts lanes");
+        let part = self.block("part");
         let all =
             self.builder.icmp(openmps_llvm::IntPredicate::Uge, count, self.context().i32().const_int(u64::from(WIDTH)));
-        self.builder.cond_br(all, full, part);
+        self.builder.cond_br(all, self.full[block], part);
         self.builder.position_at_end(part);
         let lanes = self.constant_lanes(self.context().i32(), |lane| lane);
         let count = self.splat(count);
         let mask = self.builder.icmp(openmps_llvm::IntPredicate::Ult, lanes, count);
-        self.builder.store(mask, self.masks[0]);
-        self.builder.br(self.masked[0]);
-        Ok(())
+        self.builder.store(mask, self.masks[block]);
+        self.builder.br(masked);
     }
 
     fn private_variables(&mut self, source: Function<'m>) -> Result<(), Refusal> {
