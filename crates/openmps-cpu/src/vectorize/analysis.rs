@@ -150,48 +150,54 @@ impl<'m> Analysis<'m> {
             return false;
         }
         self.parts[block] = true;
-        self.find_joins(graph, block);
-        let region = graph.region(block);
-        let end = graph.post_dominators[block];
-        let around: Vec<usize> = graph.loops_around(block).collect();
-        for at in around {
-            let found = &graph.loops[at];
-            let leaves =
-                end.is_none_or(|end| !found.contains(end)) || region.iter().any(|&other| !found.contains(other));
-            self.divergent[at] |= leaves;
+        for left in self.follow_ways(graph, block) {
+            self.divergent[left] = true;
         }
         true
     }
 
-    /// Labels blocks by the way on which parted lanes reach them; a block with two labels is a join, and starts a way of its own.
-    fn find_joins(&mut self, graph: &Graph<'m>, block: usize) {
-        let end = graph.post_dominators[block];
+    /// Labels blocks by the way on which lanes that part at `block` reach them in the same turn of the loops around it; a block with
+    /// two labels is a join, and starts a way of its own. Returns the loops that lanes leave, or begin another turn of, on ways
+    /// of different labels: lanes that meet again only in a later turn have been apart in this one.
+    fn follow_ways(&mut self, graph: &Graph<'m>, block: usize) -> Vec<usize> {
         let mut labels: BTreeMap<usize, usize> = BTreeMap::new();
         let mut open: BTreeSet<usize> = BTreeSet::new();
-        for &next in graph.successors[block].iter().filter(|&&next| next > block) {
-            labels.insert(next, next);
-            open.insert(next);
-        }
-        while let Some(at) = open.pop_first() {
-            if Some(at) == end {
-                continue;
-            }
-            let label = labels[&at];
-            for &next in graph.successors[at].iter().filter(|&&next| next > at) {
+        let mut ends: BTreeMap<usize, BTreeSet<usize>> = BTreeMap::new();
+        let mut went_back = false;
+        let mut edges: Vec<(usize, usize, usize)> =
+            graph.successors[block].iter().map(|&next| (block, next, next)).collect();
+        loop {
+            for (from, next, label) in edges.drain(..) {
+                let ended = graph.loops_around(from).filter(|&at| next <= from || !graph.loops[at].contains(next));
+                let is_back = next <= from;
+                let innermost = |at: &usize| !is_back || graph.loops[*at].header == next;
+                ended.filter(innermost).for_each(|at| {
+                    ends.entry(at).or_default().insert(label);
+                });
+                went_back |= is_back;
+                if is_back {
+                    continue;
+                }
                 match labels.get(&next) {
                     None => {
                         labels.insert(next, label);
-                        open.insert(next);
                     }
                     Some(&other) if other != label => {
                         self.joins.insert(next);
                         labels.insert(next, next);
-                        open.insert(next);
                     }
                     Some(_) => {}
                 }
+                open.insert(next);
             }
+            let Some(at) = open.pop_first() else { break };
+            // All lanes are together again.
+            if open.is_empty() && !went_back {
+                break;
+            }
+            edges.extend(graph.successors[at].iter().map(|&next| (at, next, labels[&at])));
         }
+        ends.into_iter().filter(|(_, labels)| labels.len() > 1).map(|(left, _)| left).collect()
     }
 
     /// The blocks that some lanes may run while others are elsewhere.

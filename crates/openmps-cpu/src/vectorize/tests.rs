@@ -278,6 +278,46 @@ end:
     );
 }
 
+/// What `fix-irreducible` makes of a loop that some threads enter in the middle.
+#[test]
+fn lanes_that_meet_again_in_the_next_turn_are_apart_in_this_one() {
+    check(
+        "entry:
+  %odd = trunc i32 %x to i1
+  br label %guard
+guard:
+  %middle = phi i1 [ %odd, %entry ], [ false, %second ]
+  %n = phi i32 [ 0, %entry ], [ %turns, %second ]
+  br i1 %middle, label %skip, label %test
+test:
+  %more = icmp ult i32 %n, %y
+  br i1 %more, label %first, label %end
+first:
+  %next = add i32 %n, 1
+  br label %second
+skip:
+  br label %second
+second:
+  %turns = phi i32 [ %next, %first ], [ 0, %skip ]
+  br label %guard
+end:
+  %last = phi i32 [ %n, %test ]
+  ret void",
+        &expect![[r"
+            odd: varying
+            middle: varying
+            n: varying
+            more: varying
+            next: varying
+            turns: varying
+            last: varying
+            lanes part at guard
+            lanes part at test
+            lanes leave the loop of guard at different times
+        "]],
+    );
+}
+
 #[test]
 fn a_value_that_leaves_a_divergent_loop_by_itself_is_refused() {
     let body = "entry:
