@@ -2,11 +2,13 @@
 //!
 //! The seed is printed; `OPENMPS_FUZZ_SEED` sets it.
 
-use openmps_suite::differential::{KERNELS, LAUNCHES, Tally, Verdict, check_kernel, check_library, source};
+use openmps_suite::differential::{KERNELS, Tally, Verdict, check_kernel, check_library, source};
 use openmps_suite::machine::Random;
 
 /// Libraries of one run.
 const LIBRARIES: u64 = 4;
+/// Launches of each kernel.
+const LAUNCHES: u64 = 40;
 
 #[test]
 fn engines_do_what_the_interpreter_does() {
@@ -15,7 +17,7 @@ fn engines_do_what_the_interpreter_does() {
     println!("OPENMPS_FUZZ_SEED={seed}");
     let mut tally = Tally::default();
     for library in (0..LIBRARIES).map(|number| seed.wrapping_add(number)) {
-        match check_library(library) {
+        match check_library(library, LAUNCHES) {
             Verdict::Same(more) => tally.add(more),
             Verdict::Different(difference) => {
                 panic!("{difference}\nmake it small: differential reduce {library} {}", difference.number)
@@ -30,11 +32,11 @@ fn engines_do_what_the_interpreter_does() {
 #[test]
 fn a_kernel_alone_does_what_it_does_in_its_library() {
     let seed = 2;
-    let Verdict::Same(whole) = check_library(seed) else { panic!("library {seed} differs") };
+    let Verdict::Same(whole) = check_library(seed, LAUNCHES) else { panic!("library {seed} differs") };
     let mut parts = Tally::default();
     for number in 0..KERNELS {
         assert!(source(seed, number, &[]).contains(&format!("kernel void kernel{number}(")));
-        let Verdict::Same(part) = check_kernel(seed, number, &[]) else { panic!("kernel {number} differs") };
+        let Verdict::Same(part) = check_kernel(seed, number, &[], LAUNCHES) else { panic!("kernel {number} differs") };
         parts.add(part);
     }
     assert_eq!(whole, parts);

@@ -9,8 +9,9 @@ use std::process::{Child, Command, ExitCode, Stdio};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
+use openmps_cpu::Refusal;
 use openmps_suite::differential::reduce::reduce;
-use openmps_suite::differential::{KERNELS, Tally, Verdict, check_kernel, check_library, source};
+use openmps_suite::differential::{KERNELS, LAUNCHES, Tally, Verdict, check_kernel, check_library, source};
 use openmps_suite::machine::Random;
 
 const USAGE: &str = "usage: differential run [--seconds N] [--seed S] [--keep-going]
@@ -65,7 +66,7 @@ fn with_kernel(
 }
 
 fn check(seed: u64, number: usize, edits: &[usize]) -> ExitCode {
-    match check_kernel(seed, number, edits) {
+    match check_kernel(seed, number, edits, LAUNCHES) {
         Verdict::Same(tally) => {
             println!("{} executions without a difference, {} skipped", tally.executions, tally.skipped);
             ExitCode::SUCCESS
@@ -81,8 +82,13 @@ fn check(seed: u64, number: usize, edits: &[usize]) -> ExitCode {
 fn work(seed: u64, count: u64) -> ExitCode {
     for library in (0..count).map(|number| seed.wrapping_add(number)) {
         println!("library {library}");
-        match check_library(library) {
-            Verdict::Same(Tally { kernels, executions, skipped }) => println!("same {kernels} {executions} {skipped}"),
+        match check_library(library, LAUNCHES) {
+            Verdict::Same(Tally { kernels, executions, skipped, refused }) => {
+                for (reason, count) in refused {
+                    println!("refused {} {count}", reason.number());
+                }
+                println!("same {kernels} {executions} {skipped}");
+            }
             Verdict::Different(difference) => {
                 println!("different {}", difference.number);
                 return ExitCode::from(DIFFERENT);
@@ -118,7 +124,13 @@ fn run(words: &[&str]) -> Result<ExitCode, String> {
     println!("seed {}", options.seed);
     let (start, time) = (Instant::now(), Duration::from_secs(options.seconds));
     let (mut seed, mut tally, mut found) = (options.seed, Tally::default(), 0);
+    let mut told = Instant::now();
     while start.elapsed() < time {
+        if told.elapsed() > PROGRESS_TIME {
+            print_tally(&tally, start.elapsed());
+            println!("next seed {seed}");
+            told = Instant::now();
+        }
         let batch = batch(seed, time.saturating_sub(start.elapsed()));
         tally.add(batch.tally);
         seed = batch.next;
@@ -133,9 +145,22 @@ fn run(words: &[&str]) -> Result<ExitCode, String> {
             }
         }
     }
-    let Tally { kernels, executions, skipped } = tally;
-    println!("{executions} executions of {kernels} kernels, {found} differences, {skipped} launches without a meaning");
+    print_tally(&tally, start.elapsed());
+    println!("{found} differences");
     Ok(if found == 0 { ExitCode::SUCCESS } else { ExitCode::from(DIFFERENT) })
+}
+
+/// How often progress is told.
+const PROGRESS_TIME: Duration = Duration::from_secs(60);
+
+fn print_tally(tally: &Tally, elapsed: Duration) {
+    let Tally { kernels, executions, skipped, refused } = tally;
+    let each_second = *executions as f64 / elapsed.as_secs_f64();
+    let text = format!("{executions} executions of {kernels} kernels, {each_second:.0} a second");
+    println!("{text}, {skipped} launches without a meaning");
+    for (reason, count) in refused {
+        println!("  {count} kernels not vectors: {reason}");
+    }
 }
 
 /// What one worker process did.
@@ -169,8 +194,16 @@ fn batch(seed: u64, time: Duration) -> Batch {
                     ["library", seed] => library = seed.parse().expect("written above"),
                     ["same", counts @ ..] => {
                         let counts = numbers(counts).expect("written above");
-                        batch.tally.add(Tally { kernels: counts[0], executions: counts[1], skipped: counts[2] });
+                        batch.tally.kernels += counts[0];
+                        batch.tally.executions += counts[1];
+                        batch.tally.skipped += counts[2];
                         batch.next = library.wrapping_add(1);
+                    }
+                    ["refused", counts @ ..] => {
+                        let counts = numbers(counts).expect("written above");
+                        let number = u32::try_from(counts[0]).expect("written above");
+                        let reason = Refusal::from_number(number).expect("written above");
+                        *batch.tally.refused.entry(reason).or_default() += counts[1];
                     }
                     ["different", number] => batch.failure = Some((library, number.parse().ok())),
                     _ => println!("{line}"),

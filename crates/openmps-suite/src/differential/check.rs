@@ -1,26 +1,27 @@
 //! Runs kernels on the engines and in the interpreter, and compares.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
-use openmps_cpu::{CodeGenerator, CpuEngine, FiberCodeGenerator, LlvmCodeGenerator};
+use openmps_cpu::{CodeGenerator, CpuEngine, FiberCodeGenerator, LlvmCodeGenerator, Refusal};
 use openmps_engine::{CompileOptions, CompiledKernel, EngineChoice, EngineOptions, Grid};
 
-use super::memory::Memory;
+use super::memory::{Memory, Results};
 use super::program::{Kernel, PARAMETERS};
 use super::{generate, interpret, reduce, render};
 use crate::machine::{Program, Random};
 
 /// Kernels of a library.
 pub const KERNELS: usize = 8;
-/// Launches of each kernel.
-pub const LAUNCHES: u64 = 48;
+/// Launches of each kernel in a long run: compiling it takes as long as some hundred of them.
+pub const LAUNCHES: u64 = 256;
 /// Launches with the same inputs and other grids.
 const LAUNCHES_OF_INPUTS: u64 = 4;
 
 /// What was done.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
     /// Kernels that ran at least once.
     pub kernels: u64,
@@ -28,11 +29,16 @@ pub struct Tally {
     pub executions: u64,
     /// Launches that have no meaning (races, too much work).
     pub skipped: u64,
+    /// Kernels that the vector engine refused, by the reason.
+    pub refused: BTreeMap<Refusal, u64>,
 }
 
 impl Tally {
     /// Adds `other`.
     pub fn add(&mut self, other: Self) {
+        for (reason, count) in other.refused {
+            *self.refused.entry(reason).or_default() += count;
+        }
         self.kernels += other.kernels;
         self.executions += other.executions;
         self.skipped += other.skipped;
@@ -73,17 +79,20 @@ struct Contender {
     options: EngineOptions,
 }
 
-/// Every engine, each with a cache of its own.
-fn contenders() -> Vec<Contender> {
+/// Every engine, each with a cache of its own. Threads that never wait are no fibers.
+fn contenders(kernel: &Kernel) -> Vec<Contender> {
     let contender = |name, generator: Arc<dyn CodeGenerator>, engine| {
         let options = EngineOptions { engine, ..EngineOptions::default() };
         Contender { name, engine: CpuEngine::new(generator), options }
     };
-    vec![
+    let mut all = vec![
         contender("scalar", Arc::new(LlvmCodeGenerator), EngineChoice::Scalar),
-        contender("fibers", Arc::new(FiberCodeGenerator), EngineChoice::Scalar),
         contender("vector", Arc::new(LlvmCodeGenerator), EngineChoice::Vector),
-    ]
+    ];
+    if kernel.waits() {
+        all.push(contender("fibers", Arc::new(FiberCodeGenerator), EngineChoice::Scalar));
+    }
+    all
 }
 
 fn mixed(seed: u64, number: u64) -> Random {
@@ -101,17 +110,17 @@ pub fn source(seed: u64, number: usize, edits: &[usize]) -> String {
     render::text(&[reduce::edited(kernel(seed, number), edits)])
 }
 
-/// Checks all kernels of library `seed`, up to the first difference.
+/// Checks all kernels of library `seed` with so many launches each, up to the first difference.
 ///
 /// # Panics
 /// When the text does not compile.
 #[must_use]
-pub fn check_library(seed: u64) -> Verdict {
+pub fn check_library(seed: u64, launches: u64) -> Verdict {
     let kernels: Vec<Kernel> = (0..KERNELS).map(|number| kernel(seed, number)).collect();
     let program = Program::new(&render::text(&kernels), &CompileOptions::default());
     let mut tally = Tally::default();
     for (number, kernel) in kernels.iter().enumerate() {
-        match check(&program, kernel, seed, number) {
+        match check(&program, kernel, (seed, number), launches) {
             Verdict::Same(more) => tally.add(more),
             different @ Verdict::Different(_) => return different,
         }
@@ -119,47 +128,54 @@ pub fn check_library(seed: u64) -> Verdict {
     Verdict::Same(tally)
 }
 
-/// Checks kernel `number` of library `seed` after `edits`.
+/// Checks kernel `number` of library `seed` after `edits` with so many launches.
 ///
 /// # Panics
 /// When the text does not compile.
 #[must_use]
-pub fn check_kernel(seed: u64, number: usize, edits: &[usize]) -> Verdict {
+pub fn check_kernel(seed: u64, number: usize, edits: &[usize], launches: u64) -> Verdict {
     let kernel = reduce::edited(kernel(seed, number), edits);
     let program = Program::new(&render::text(std::slice::from_ref(&kernel)), &CompileOptions::default());
-    check(&program, &kernel, seed, number)
+    check(&program, &kernel, (seed, number), launches)
 }
 
-fn check(program: &Program, kernel: &Kernel, seed: u64, number: usize) -> Verdict {
+fn check(program: &Program, kernel: &Kernel, (seed, number): (u64, usize), launches: u64) -> Verdict {
     let different = |what| Verdict::Different(Difference { seed, number, what });
-    let mut engines = Vec::new();
-    for contender in contenders() {
+    let (mut engines, mut tally) = (Vec::new(), Tally::default());
+    for contender in contenders(kernel) {
         match program.kernel_on(&contender.engine, &kernel.name, &contender.options) {
             Ok(compiled) => engines.push((contender.name, compiled)),
             Err(error) => return different(format!("{}: {error}", contender.name)),
         }
+        tally.refused.extend(contender.engine.counts().refused);
     }
-    let mut tally = Tally::default();
-    let mut fresh = None;
-    for launch in 0..LAUNCHES {
+    let mut inputs: Option<(Memory, Memory)> = None;
+    for launch in 0..launches {
         let mut random = mixed(seed ^ launch.rotate_left(32), number as u64);
         if launch % LAUNCHES_OF_INPUTS == 0 {
-            fresh = None;
+            inputs = None;
         }
-        let fresh = fresh.get_or_insert_with(|| Memory::new(kernel, &mut random));
+        let (fresh, actual) = inputs.get_or_insert_with(|| {
+            let fresh = Memory::new(kernel, &mut random);
+            (fresh.clone(), fresh)
+        });
         let grid = generate::grid(kernel, &mut random);
-        let mut expected = fresh.clone();
-        if interpret::run(kernel, &grid, &mut expected).is_err() {
+        let mut expected = fresh.results.clone();
+        if interpret::run(kernel, &grid, &fresh.inputs, &mut expected).is_err() {
             tally.skipped += 1;
             if tally.executions == 0 && tally.skipped == LAUNCHES_OF_INPUTS {
-                tally.skipped = LAUNCHES;
+                tally.skipped = launches;
                 break;
             }
             continue;
         }
         for (name, compiled) in &engines {
-            let mut actual = fresh.clone();
-            if let Err(what) = execute(compiled, &grid, &mut actual).and_then(|()| compare(&expected, &actual)) {
+            actual.results.clone_from(&fresh.results);
+            let outcome = execute(compiled, &grid, actual);
+            let outcome = outcome.and_then(|()| compare(&expected, &actual.results));
+            let unchanged =
+                || if actual.inputs == fresh.inputs { Ok(()) } else { Err("an input has changed".to_owned()) };
+            if let Err(what) = outcome.and_then(|()| unchanged()) {
                 return different(format!(
                     "{name}, launch {launch}, {} threads in threadgroups of {}: {what}",
                     size(grid.threads),
@@ -184,12 +200,12 @@ fn execute(kernel: &Arc<dyn CompiledKernel>, grid: &Grid, memory: &mut Memory) -
     outcome.map_err(|_| "the launch failed".to_owned())
 }
 
-fn compare(expected: &Memory, actual: &Memory) -> Result<(), String> {
-    for ((name, expected), (_, actual)) in expected.results().zip(actual.results()) {
-        let is_same = |index: &usize| expected.scalar.same(expected.get(*index), actual.get(*index));
+fn compare(expected: &Results, actual: &Results) -> Result<(), String> {
+    for ((name, expected), (_, actual)) in expected.named().zip(actual.named()) {
         if expected == actual {
             continue;
         }
+        let is_same = |index: &usize| expected.scalar.same(expected.get(*index), actual.get(*index));
         if let Some(index) = (0..expected.len()).find(|index| !is_same(index)) {
             let text = |bits: u64| format!("{:#x} ({})", bits, super::scalar::number(expected.scalar, bits));
             let (expected, actual) = (text(expected.get(index)), text(actual.get(index)));
@@ -204,17 +220,18 @@ mod tests {
     use super::*;
     use crate::differential::program::{Expr, Stmt, Ty};
 
-    /// The first kernel of some libraries that `changed` can change: the old text, checked against the new meaning.
+    /// Some kernels that `changed` can change: whether the old text of one differs from the new meaning. A change may have no
+    /// effect, such as a maximum that is never the largest.
     fn is_noticed(changed: impl Fn(&mut Kernel) -> bool) -> bool {
-        let mut candidates = (0..100).map(|seed| (seed, kernel(seed, 0)));
-        let (seed, old, new) = candidates
-            .find_map(|(seed, old)| {
-                let mut new = old.clone();
-                changed(&mut new).then_some((seed, old, new))
-            })
-            .expect("a kernel of many can be changed");
-        let program = Program::new(&render::text(&[old]), &CompileOptions::default());
-        matches!(check(&program, &new, seed, 0), Verdict::Different(_))
+        let pair = |seed| {
+            let old = kernel(seed, 0);
+            let mut new = old.clone();
+            changed(&mut new).then_some((seed, old, new))
+        };
+        (0..100).filter_map(pair).take(6).any(|(seed, old, new)| {
+            let program = Program::new(&render::text(&[old]), &CompileOptions::default());
+            matches!(check(&program, &new, (seed, 0), 48), Verdict::Different(_))
+        })
     }
 
     #[test]

@@ -49,16 +49,28 @@ impl Array {
     }
 }
 
-/// Everything that a kernel is bound to.
-#[derive(Clone, Debug)]
-pub(super) struct Memory {
+/// What a kernel reads.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Inputs {
     pub(super) parameters: Vec<u64>,
-    pub(super) inputs: Vec<Array>,
+    pub(super) arrays: Vec<Array>,
+}
+
+/// What a kernel may write.
+#[derive(Clone, Debug)]
+pub(super) struct Results {
     pub(super) outputs: Vec<Array>,
     /// Results of atomic operations on `uint`, `int` and `float`.
     pub(super) unsigned: Array,
     pub(super) signed: Array,
     pub(super) floats: Array,
+}
+
+/// Everything that a kernel is bound to.
+#[derive(Clone, Debug)]
+pub(super) struct Memory {
+    pub(super) inputs: Inputs,
+    pub(super) results: Results,
 }
 
 impl Memory {
@@ -69,7 +81,7 @@ impl Memory {
             u64::from(if is_small { random.below(PARAMETER_SMALL) } else { random.bits32() >> random.below(32) })
         };
         let parameters = (0..PARAMETERS).map(parameter).collect();
-        let inputs = kernel.inputs.iter().map(|scalar| input(*scalar, random)).collect();
+        let arrays = kernel.inputs.iter().map(|scalar| input(*scalar, random)).collect();
         let outputs = kernel.outputs.iter().map(|output| {
             let mut array = Array::new(output.scalar, GRID_THREADS_MAX * output.slots);
             (0..array.len()).for_each(|index| array.set(index, constant(output.scalar, 7)));
@@ -80,23 +92,27 @@ impl Memory {
         let mut signed = Array::new(Scalar::I32, ATOMIC_ELEMENTS);
         (0..ATOMIC_ELEMENTS).for_each(|slot| signed.set(slot, 0x8000_0000));
         let floats = Array::new(Scalar::F32, ATOMIC_ELEMENTS);
-        Self { parameters, inputs, outputs: outputs.collect(), unsigned, signed, floats }
+        let results = Results { outputs: outputs.collect(), unsigned, signed, floats };
+        Self { inputs: Inputs { parameters, arrays }, results }
     }
 
     /// Binds everything in the order of the text's arguments.
     pub(super) fn launch(&mut self, parameters: &mut [u32]) -> Launch {
-        for (word, value) in parameters.iter_mut().zip(&self.parameters) {
+        for (word, value) in parameters.iter_mut().zip(&self.inputs.parameters) {
             *word = u32::try_from(*value).expect("32 bits");
         }
         let mut launch = Launch::new().buffer(parameters);
-        for array in self.inputs.iter_mut().chain(&mut self.outputs) {
+        for array in self.inputs.arrays.iter_mut().chain(&mut self.results.outputs) {
             launch = launch.buffer(&mut array.lines);
         }
-        launch.buffer(&mut self.unsigned.lines).buffer(&mut self.signed.lines).buffer(&mut self.floats.lines)
+        let Results { unsigned, signed, floats, .. } = &mut self.results;
+        launch.buffer(&mut unsigned.lines).buffer(&mut signed.lines).buffer(&mut floats.lines)
     }
+}
 
-    /// What a kernel may have written, with the names of the text.
-    pub(super) fn results(&self) -> impl Iterator<Item = (String, &Array)> {
+impl Results {
+    /// All of them, with the names of the text.
+    pub(super) fn named(&self) -> impl Iterator<Item = (String, &Array)> {
         let outputs = self.outputs.iter().enumerate().map(|(number, array)| (format!("out{number}"), array));
         let atomics =
             [("unsigned_words", &self.unsigned), ("signed_words", &self.signed), ("float_words", &self.floats)];

@@ -9,7 +9,7 @@ use super::scalar::{BinaryOp, Scalar, UnaryOp};
 /// Threads of one threadgroup at most: elements of threadgroup arrays.
 pub(super) const GROUP_THREADS_MAX: usize = 256;
 /// Threads of one grid at most.
-pub(super) const GRID_THREADS_MAX: usize = 1024;
+pub(super) const GRID_THREADS_MAX: usize = 512;
 /// Elements of an input buffer.
 pub(super) const INPUT_ELEMENTS: usize = 6144;
 /// Elements of each buffer of atomic results.
@@ -115,7 +115,7 @@ pub(super) enum Expr {
         index: Box<Expr>,
         masked: bool,
     },
-    /// `p[index & 1023]`.
+    /// `p[index & 1023]` of an input, `p[index & 3]` of a private array; elsewhere `*p`.
     ThroughPointer {
         pointer: PointerId,
         index: Box<Expr>,
@@ -309,10 +309,18 @@ pub(super) enum Stmt {
         slot: Expr,
         value: Expr,
     },
+    /// To an input buffer or private array of this number at an offset, to one of the thread's slots of an output, or to an element
+    /// of the threadgroup array, as [`Space`] says.
     PointTo {
         pointer: PointerId,
         buffer: usize,
         offset: Expr,
+    },
+    /// Through a pointer to memory of the thread's own.
+    StoreThrough {
+        pointer: PointerId,
+        index: Expr,
+        value: Expr,
     },
     /// `p = condition ? q : p`.
     PointElsewhere {
@@ -355,9 +363,60 @@ pub(super) enum Stmt {
         selector: Expr,
         cases: Vec<Case>,
     },
+    /// A loop of at most `turns` turns of both bodies, which threads with an odd selector enter at the second one: flow that is no
+    /// nest of loops.
+    Entered {
+        selector: Expr,
+        condition: Expr,
+        turns: u32,
+        first: Vec<Stmt>,
+        second: Vec<Stmt>,
+    },
+    /// A call of a function of its own.
+    Call {
+        target: VarId,
+        function: Box<Function>,
+        arguments: Vec<Expr>,
+    },
+    /// Returns from the function with a value.
+    Leave(Expr),
     Break,
     Continue,
     Return,
+}
+
+/// A function: its variables are the kernel's, but no statement outside of it uses them.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Function {
+    pub(super) parameters: Vec<VarId>,
+    /// Begin with 0 in each call.
+    pub(super) locals: Vec<VarId>,
+    pub(super) body: Vec<Stmt>,
+    /// The value of threads that reach its end.
+    pub(super) result: Expr,
+}
+
+/// What a pointer points into.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Space {
+    /// An input buffer.
+    Input,
+    /// The thread's slots of an output buffer.
+    Output,
+    /// A private array, one of its first [`POINTED_ELEMENTS`] elements.
+    Private,
+    /// The threadgroup array.
+    Shared,
+}
+
+/// Pointers point to the first elements of a private array, and are indexed as far again.
+pub(super) const POINTED_ELEMENTS: usize = 4;
+
+/// A pointer variable.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Pointer {
+    pub(super) scalar: Scalar,
+    pub(super) space: Space,
 }
 
 /// A buffer that every thread has some elements of.
@@ -387,10 +446,11 @@ pub(super) struct Kernel {
     pub(super) inputs: Vec<Scalar>,
     pub(super) outputs: Vec<Output>,
     pub(super) variables: Vec<Ty>,
+    /// Those that belong to functions.
+    pub(super) function_variables: Vec<VarId>,
     /// Element types of the private arrays.
     pub(super) arrays: Vec<Scalar>,
-    /// What each pointer points to.
-    pub(super) pointers: Vec<Scalar>,
+    pub(super) pointers: Vec<Pointer>,
     pub(super) shared: Option<SharedArray>,
     pub(super) body: Vec<Stmt>,
 }
@@ -404,7 +464,7 @@ impl Kernel {
             Expr::Builtin(_) | Expr::Counter(_) => Ty::U32,
             Expr::Param(_) => Ty::I32,
             Expr::Load { buffer, lanes, .. } => Ty { scalar: self.inputs[*buffer], lanes: *lanes },
-            Expr::ThroughPointer { pointer, .. } => Ty::of(self.pointers[*pointer]),
+            Expr::ThroughPointer { pointer, .. } => Ty::of(self.pointers[*pointer].scalar),
             Expr::Element { array, .. } => Ty::of(self.arrays[*array]),
             Expr::Own { output, .. } => Ty::of(self.outputs[*output].scalar),
             Expr::OwnShared | Expr::Shared(_) => Ty::of(self.shared_array().scalar),
@@ -415,6 +475,37 @@ impl Kernel {
             Expr::Vector(parts) => Ty { scalar: self.ty(&parts[0]).scalar, lanes: parts.len() },
             Expr::Lane(vector, _) => Ty::of(self.ty(vector).scalar),
         }
+    }
+
+    /// Whether threads wait for each other anywhere.
+    pub(super) fn waits(&self) -> bool {
+        fn any(body: &[Stmt]) -> bool {
+            body.iter().any(|statement| match statement {
+                Stmt::Barrier | Stmt::SimdgroupBarrier | Stmt::Lanes { .. } => true,
+                Stmt::If { then, otherwise, .. } => any(then) || any(otherwise),
+                Stmt::For { body, .. } | Stmt::While { body, .. } => any(body),
+                Stmt::Switch { cases, .. } => cases.iter().any(|case| any(&case.body)),
+                Stmt::Entered { first, second, .. } => any(first) || any(second),
+                _ => false,
+            })
+        }
+        self.shared.is_some() || any(&self.body)
+    }
+
+    /// The first buffer or array of what `pointer` may point to, where it begins.
+    pub(super) fn first_pointed(&self, pointer: Pointer) -> usize {
+        self.pointed(pointer).first().copied().expect("a pointer has something to point to")
+    }
+
+    /// The numbers of the buffers or arrays that `pointer` may point to.
+    pub(super) fn pointed(&self, pointer: Pointer) -> Vec<usize> {
+        let scalars: Vec<Scalar> = match pointer.space {
+            Space::Input => self.inputs.clone(),
+            Space::Output => self.outputs.iter().map(|output| output.scalar).collect(),
+            Space::Private => self.arrays.clone(),
+            Space::Shared => vec![self.shared_array().scalar],
+        };
+        (0..scalars.len()).filter(|number| scalars[*number] == pointer.scalar).collect()
     }
 
     /// The threadgroup array of a kernel that uses one.

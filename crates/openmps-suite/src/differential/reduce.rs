@@ -84,7 +84,9 @@ fn shorten(body: &mut Vec<Stmt>, left: &mut usize) -> bool {
         }
         let count = inner(&mut body[at]).len();
         for part in 0..count {
-            if is_meant(left) {
+            // A function's body has variables of its own.
+            let is_function = matches!(body[at], Stmt::Call { .. });
+            if !is_function && is_meant(left) {
                 let inside = std::mem::take(inner(&mut body[at])[part]);
                 body.splice(at..=at, inside.into_iter().filter(|statement| !is_jump(statement)));
                 return true;
@@ -114,6 +116,8 @@ fn inner(statement: &mut Stmt) -> Vec<&mut Vec<Stmt>> {
     match statement {
         Stmt::If { then, otherwise, .. } => vec![then, otherwise],
         Stmt::For { body, .. } | Stmt::While { body, .. } => vec![body],
+        Stmt::Entered { first, second, .. } => vec![first, second],
+        Stmt::Call { function, .. } => vec![&mut function.body],
         Stmt::Switch { cases, .. } => cases.iter_mut().map(|Case { body, .. }| body).collect(),
         _ => Vec::new(),
     }
@@ -122,8 +126,14 @@ fn inner(statement: &mut Stmt) -> Vec<&mut Vec<Stmt>> {
 /// The expressions of a statement.
 fn operands(statement: &mut Stmt) -> Vec<&mut Expr> {
     match statement {
-        Stmt::Set(_, value) | Stmt::SetLane(_, _, value) | Stmt::StoreShared(value) => vec![value],
-        Stmt::SetElement { index, value, .. } => vec![index, value],
+        Stmt::Set(_, value) | Stmt::SetLane(_, _, value) | Stmt::StoreShared(value) | Stmt::Leave(value) => vec![value],
+        Stmt::SetElement { index, value, .. } | Stmt::StoreThrough { index, value, .. } => vec![index, value],
+        Stmt::Entered { selector, condition, .. } => vec![selector, condition],
+        Stmt::Call { function, arguments, .. } => {
+            let mut all = vec![&mut function.result];
+            all.extend(arguments);
+            all
+        }
         Stmt::Store { slot, value, .. } | Stmt::Atomic { slot, value, .. } => vec![slot, value],
         Stmt::PointTo { offset, .. } => vec![offset],
         Stmt::PointElsewhere { condition, .. } | Stmt::If { condition, .. } | Stmt::While { condition, .. } => {

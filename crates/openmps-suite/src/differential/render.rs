@@ -2,10 +2,10 @@
 
 use std::fmt::Write as _;
 
-use super::interpret::{first_input, load_mask};
+use super::interpret::load_mask;
 use super::program::{
-    ARRAY_ELEMENTS, AtomicOp, Builtin, Counting, Expr, GROUP_THREADS_MAX, Kernel, LaneCall, LaneFunction,
-    SHARED_COUNTERS, Stmt, Ty,
+    ARRAY_ELEMENTS, AtomicOp, Builtin, Counting, Expr, Function, GROUP_THREADS_MAX, Kernel, LaneCall, LaneFunction,
+    POINTED_ELEMENTS, Pointer, SHARED_COUNTERS, Space, Stmt, Ty, VarId,
 };
 use super::scalar::{BinaryOp, Scalar, UnaryOp, number};
 
@@ -24,7 +24,15 @@ template <typename T> T divisor(T value) {
 pub(super) fn text(kernels: &[Kernel]) -> String {
     let mut text = PRELUDE.to_owned();
     for kernel in kernels {
-        text.push_str(&Renderer { kernel, text: String::new(), depth: 1, temporaries: 0 }.kernel());
+        let renderer = Renderer {
+            kernel,
+            text: String::new(),
+            functions: String::new(),
+            function_count: 0,
+            depth: 1,
+            temporaries: 0,
+        };
+        text.push_str(&renderer.kernel());
     }
     text
 }
@@ -32,6 +40,9 @@ pub(super) fn text(kernels: &[Kernel]) -> String {
 struct Renderer<'run> {
     kernel: &'run Kernel,
     text: String,
+    /// The functions that it calls.
+    functions: String,
+    function_count: usize,
     depth: usize,
     temporaries: usize,
 }
@@ -78,7 +89,7 @@ impl Renderer<'_> {
         self.prologue();
         self.block(&kernel.body);
         self.text.push_str("}\n");
-        self.text
+        self.functions + &self.text
     }
 
     fn prologue(&mut self) {
@@ -93,15 +104,11 @@ impl Renderer<'_> {
             if rest.is_empty() { place } else { format!("{place} + {} * ({rest})", sizes[at]) }
         });
         self.line(format_args!("const uint linear = {linear};"));
-        for (number, ty) in kernel.variables.iter().enumerate() {
-            self.line(format_args!("{} v{number} = {0}(0);", type_name(*ty)));
+        for number in (0..kernel.variables.len()).filter(|number| !kernel.function_variables.contains(number)) {
+            self.declaration(number);
         }
         for (number, scalar) in kernel.arrays.iter().enumerate() {
             self.line(format_args!("{} a{number}[{ARRAY_ELEMENTS}] = {{}};", scalar.name()));
-        }
-        for (number, scalar) in kernel.pointers.iter().enumerate() {
-            let input = first_input(kernel, *scalar);
-            self.line(format_args!("device const {}* p{number} = in{input};", scalar.name()));
         }
         if let Some(shared) = kernel.shared {
             let name = shared.scalar.name();
@@ -113,6 +120,41 @@ impl Renderer<'_> {
             self.line(format_args!("if (index < {SHARED_COUNTERS})"));
             self.line("  atomic_store_explicit(&counters[index], 0u, memory_order_relaxed);");
             self.line("threadgroup_barrier(mem_flags::mem_threadgroup);");
+        }
+        for (number, pointer) in kernel.pointers.iter().enumerate() {
+            let space = match pointer.space {
+                Space::Input => "device const",
+                Space::Output => "device",
+                Space::Private => "thread",
+                Space::Shared => "threadgroup",
+            };
+            let start = match pointer.space {
+                Space::Shared => "shared + own".to_owned(),
+                _ => self.pointed(*pointer, kernel.first_pointed(*pointer), &Expr::Const(Ty::U32, 0)),
+            };
+            self.line(format_args!("{space} {}* p{number} = {start};", pointer.scalar.name()));
+        }
+    }
+
+    fn declaration(&mut self, variable: VarId) {
+        self.line(format_args!("{} v{variable} = {0}(0);", type_name(self.kernel.variables[variable])));
+    }
+
+    /// The address that a pointer gets.
+    fn pointed(&mut self, pointer: Pointer, buffer: usize, offset: &Expr) -> String {
+        match pointer.space {
+            Space::Input => format!("in{buffer} + {}", self.expr(offset)),
+            Space::Output => format!("out{buffer} + ({})", self.own_place(buffer, offset)),
+            Space::Private => format!("a{buffer} + ({} & {}u)", self.expr(offset), POINTED_ELEMENTS - 1),
+            Space::Shared => format!("shared + ({} % group_threads)", self.expr(offset)),
+        }
+    }
+
+    fn through(&mut self, pointer: usize, index: &Expr) -> String {
+        match self.kernel.pointers[pointer].space {
+            Space::Input => format!("p{pointer}[{} & 1023u]", self.expr(index)),
+            Space::Private => format!("p{pointer}[{} & {}u]", self.expr(index), POINTED_ELEMENTS - 1),
+            Space::Output | Space::Shared => format!("(*p{pointer})"),
         }
     }
 
@@ -147,7 +189,14 @@ impl Renderer<'_> {
             }
             Stmt::StoreShared(value) => format!("shared[own] = {};", self.expr(value)),
             Stmt::Atomic { op, slot, value } => self.atomic(*op, slot, value),
-            Stmt::PointTo { pointer, buffer, offset } => format!("p{pointer} = in{buffer} + {};", self.expr(offset)),
+            Stmt::PointTo { pointer, buffer, offset } => {
+                format!("p{pointer} = {};", self.pointed(self.kernel.pointers[*pointer], *buffer, offset))
+            }
+            Stmt::StoreThrough { pointer, index, value } => {
+                format!("{} = {};", self.through(*pointer, index), self.expr(value))
+            }
+            Stmt::Call { target, function, arguments } => self.call(*target, function, arguments),
+            Stmt::Leave(value) => format!("return {};", self.expr(value)),
             Stmt::PointElsewhere { pointer, condition, other } => {
                 format!("p{pointer} = {} ? p{other} : p{pointer};", self.expr(condition))
             }
@@ -158,7 +207,7 @@ impl Renderer<'_> {
             Stmt::Continue => "continue;".to_owned(),
             Stmt::Return => "return;".to_owned(),
             Stmt::Lanes { target, call } => return self.lanes(*target, call),
-            Stmt::If { .. } | Stmt::For { .. } | Stmt::While { .. } | Stmt::Switch { .. } => {
+            Stmt::If { .. } | Stmt::For { .. } | Stmt::While { .. } | Stmt::Switch { .. } | Stmt::Entered { .. } => {
                 return self.compound(statement);
             }
         };
@@ -216,8 +265,55 @@ impl Renderer<'_> {
                 }
                 self.line("}");
             }
+            Stmt::Entered { selector, condition, turns, first, second } => {
+                let (selector, condition) = (self.expr(selector), self.expr(condition));
+                let n = self.temporary();
+                self.line(format_args!("int n{n} = 0;"));
+                self.line(format_args!("switch ({selector} & 1u) {{ case 0u:"));
+                self.line(format_args!("while (n{n} < {turns} && {condition}) {{"));
+                self.depth += 1;
+                self.line(format_args!("++n{n};"));
+                self.line("{");
+                self.nested(first);
+                self.line("} [[fallthrough]]; case 1u: {");
+                self.nested(second);
+                self.line("}");
+                self.depth -= 1;
+                self.line("} }");
+            }
             _ => unreachable!("{statement:?} has no body"),
         }
+    }
+
+    /// Writes the function in front of the kernel; returns the statement that calls it.
+    fn call(&mut self, target: VarId, function: &Function, arguments: &[Expr]) -> String {
+        let kernel = self.kernel;
+        let arguments: Vec<String> = arguments.iter().map(|argument| self.expr(argument)).collect();
+        let mut parameters = vec!["constant int* params".to_owned()];
+        let mut given = vec!["params".to_owned()];
+        for (number, scalar) in kernel.inputs.iter().enumerate() {
+            parameters.push(format!("device const {}* in{number}", scalar.name()));
+            given.push(format!("in{number}"));
+        }
+        for (number, scalar) in kernel.arrays.iter().enumerate() {
+            parameters.push(format!("thread {}* a{number}", scalar.name()));
+            given.push(format!("a{number}"));
+        }
+        let own = function.parameters.iter().map(|at| format!("{} v{at}", type_name(kernel.variables[*at])));
+        parameters.extend(own);
+        given.extend(arguments);
+        let name = format!("{}_function{}", kernel.name, self.function_count);
+        self.function_count += 1;
+        let (outer, depth) = (std::mem::take(&mut self.text), std::mem::replace(&mut self.depth, 1));
+        function.locals.iter().for_each(|local| self.declaration(*local));
+        self.block(&function.body);
+        let result = self.expr(&function.result);
+        self.line(format_args!("return {result};"));
+        let body = std::mem::replace(&mut self.text, outer);
+        self.depth = depth;
+        let ty = type_name(kernel.ty(&function.result));
+        let _ = write!(self.functions, "\n{ty} {name}({}) {{\n{body}}}\n", parameters.join(", "));
+        format!("v{target} = {name}({});", given.join(", "))
     }
 
     fn own_place(&mut self, output: usize, slot: &Expr) -> String {
@@ -292,7 +388,7 @@ impl Renderer<'_> {
                     format!("((device const {name}*)in{buffer})[{index}]")
                 }
             }
-            Expr::ThroughPointer { pointer, index } => format!("p{pointer}[{} & 1023u]", self.expr(index)),
+            Expr::ThroughPointer { pointer, index } => self.through(*pointer, index),
             Expr::Element { array, index } => format!("a{array}[{} & {}]", self.expr(index), ARRAY_ELEMENTS - 1),
             Expr::Own { output, slot } => format!("out{output}[{}]", self.own_place(*output, slot)),
             Expr::OwnShared => "shared[own]".to_owned(),

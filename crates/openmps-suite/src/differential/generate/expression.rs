@@ -1,7 +1,8 @@
 //! Random expressions.
 
-use super::super::program::{Builtin, Expr, INPUT_ELEMENTS, PARAMETER_SMALL, PARAMETERS, Ty};
+use super::super::program::{Builtin, Expr, INPUT_ELEMENTS, PARAMETER_SMALL, PARAMETERS, Space, Ty};
 use super::super::scalar::{BinaryOp, FLOAT_FUNCTIONS, FLOAT_PAIRS, INTEGER_FUNCTIONS, INTEGER_PAIRS, Scalar, UnaryOp};
+use super::statement::ASSIGNED;
 use super::{Generator, Phase, constant};
 
 /// Whether all threads of a threadgroup must get the same value.
@@ -167,7 +168,11 @@ impl Generator<'_> {
     fn leaf(&mut self, ty: Ty, reach: Reach) -> Expr {
         let is_usable = |(number, of): &(usize, &Ty)| {
             let is_counter = self.counters.iter().any(|counter| counter.variable == *number);
-            **of == ty && (reach == Reach::Any || self.uniform.contains(number)) && !is_counter && *number < 10
+            let is_own = match &self.function {
+                Some(own) => own.contains(number),
+                None => *number < ASSIGNED,
+            };
+            **of == ty && (reach == Reach::Any || self.uniform.contains(number)) && !is_counter && is_own
         };
         let variables: Vec<usize> =
             self.kernel.variables.iter().enumerate().filter(is_usable).map(|(number, _)| number).collect();
@@ -188,6 +193,9 @@ impl Generator<'_> {
     /// A value from memory, the constant buffer or the thread's place.
     fn source(&mut self, ty: Ty, reach: Reach) -> Expr {
         let choice = self.random.below(12);
+        if self.function.is_some() && matches!(choice, 5..=8) {
+            return self.load(ty, reach);
+        }
         match (choice, reach) {
             (0 | 1, Reach::Uniform) => Expr::Param(self.number(PARAMETERS)),
             (0, Reach::Any) => Expr::Param(self.number(PARAMETERS)),
@@ -198,6 +206,9 @@ impl Generator<'_> {
             }
             (5, Reach::Any) if !self.kernel.pointers.is_empty() => {
                 let pointer = self.number(self.kernel.pointers.len());
+                if self.kernel.pointers[pointer].space == Space::Shared && self.phase != Phase::Read {
+                    return self.load(ty, reach);
+                }
                 Expr::ThroughPointer { pointer, index: boxed(self.small(Ty::U32, 1, reach).0) }
             }
             (6, Reach::Any) if self.kernel.shared.is_some() => {
@@ -217,7 +228,7 @@ impl Generator<'_> {
             }
             (8, Reach::Any) => {
                 let is_vector = |ty: &Ty| ty.lanes > 1;
-                let vectors: Vec<usize> = (0..10).filter(|at| is_vector(&self.kernel.variables[*at])).collect();
+                let vectors: Vec<usize> = (0..ASSIGNED).filter(|at| is_vector(&self.kernel.variables[*at])).collect();
                 if vectors.is_empty() {
                     return self.load(ty, reach);
                 }
@@ -299,6 +310,13 @@ impl Generator<'_> {
                 let any = self.expr(Ty::U32, 1, reach);
                 let masked = Expr::Binary(BinaryOp::And, boxed(any), boxed(constant(Ty::U32, mask)));
                 (masked, Ty::U32, u64::from(mask.unsigned_abs()))
+            }
+            _ if self.function.is_some() && reach == Reach::Uniform => {
+                (Expr::Param(self.number(4)), Ty::I32, u64::from(PARAMETER_SMALL) - 1)
+            }
+            _ if let Some(own) = &self.function => {
+                let any = Expr::Var(own[1]);
+                (Expr::Binary(BinaryOp::And, boxed(any), boxed(constant(Ty::U32, 31))), Ty::U32, 31)
             }
             _ => {
                 let builtin = self.built_in(reach);

@@ -7,7 +7,7 @@
 mod expression;
 mod statement;
 
-use super::program::{Expr, GRID_THREADS_MAX, Kernel, Output, SharedArray, Ty, VarId};
+use super::program::{Expr, GRID_THREADS_MAX, Kernel, Output, Pointer, SharedArray, Space, Ty, VarId};
 use super::scalar::Scalar;
 use crate::machine::Random;
 use openmps_engine::Grid;
@@ -55,12 +55,15 @@ struct Generator<'run> {
     has_returns: bool,
     has_lanes: bool,
     has_atomics: bool,
+    /// The variables of the function that is generated; in one, nothing else but inputs, parameters and arrays is used.
+    function: Option<Vec<VarId>>,
     /// Statements that may still be made.
     budget: u32,
 }
 
-/// Statements of a kernel, at most.
-const STATEMENTS_MAX: u32 = 28;
+/// Statements of a kernel, at most; of one of four kernels more, since compiling takes most of the time.
+const STATEMENTS_MAX: u32 = 16;
+const STATEMENTS_MAX_LARGE: u32 = 28;
 
 /// The kernel that `random` determines.
 pub(super) fn kernel(name: String, random: &mut Random) -> Kernel {
@@ -86,13 +89,44 @@ impl<'run> Generator<'run> {
             let lanes = [1, 1, 2, 3, 4][random.below(5) as usize];
             variables.push(Ty { scalar: stored(random), lanes });
         }
-        let arrays = (0..random.below(3)).map(|_| stored(random)).collect();
-        let pointers = (0..random.below(3)).map(|_| inputs[random.below(4) as usize]).collect();
+        let mut arrays: Vec<Scalar> = (0..random.below(3)).map(|_| stored(random)).collect();
+        if arrays.len() == 2 && random.below(2) == 0 {
+            arrays[1] = arrays[0];
+        }
         let has_barriers = random.below(3) == 0;
         let shared = has_barriers.then(|| SharedArray { scalar: stored(random), is_reversed: random.below(3) == 0 });
+        let mut pointers = Vec::new();
+        for _ in 0..random.below(4) {
+            let pointer = match random.below(5) {
+                0 if !arrays.is_empty() => {
+                    Pointer { scalar: arrays[random.below(2) as usize % arrays.len()], space: Space::Private }
+                }
+                1 => Pointer { scalar: outputs[random.below(3) as usize].scalar, space: Space::Output },
+                2 if shared.is_some() => {
+                    let scalar = shared.map_or(Scalar::U32, |shared: SharedArray| shared.scalar);
+                    Pointer { scalar, space: Space::Shared }
+                }
+                _ => Pointer { scalar: inputs[random.below(4) as usize], space: Space::Input },
+            };
+            pointers.push(pointer);
+            if random.below(3) == 0 {
+                pointers.push(pointer);
+            }
+        }
         let dimensions = [1, 1, 1, 2, 3][random.below(5) as usize];
-        let kernel =
-            Kernel { name, dimensions, inputs, outputs, variables, arrays, pointers, shared, body: Vec::new() };
+        let kernel = Kernel {
+            name,
+            dimensions,
+            inputs,
+            outputs,
+            variables,
+            function_variables: Vec::new(),
+            arrays,
+            pointers,
+            shared,
+            body: Vec::new(),
+        };
+        let most = if random.below(4) == 0 { STATEMENTS_MAX_LARGE } else { STATEMENTS_MAX };
         Self {
             kernel,
             uniform,
@@ -105,7 +139,8 @@ impl<'run> Generator<'run> {
             has_returns: random.below(3) == 0,
             has_lanes: random.below(2) == 0,
             has_atomics: random.below(4) == 0,
-            budget: 6 + random.below(STATEMENTS_MAX - 6),
+            function: None,
+            budget: 6 + random.below(most - 6),
             random,
         }
     }
@@ -138,9 +173,9 @@ fn stored(random: &mut Random) -> Scalar {
 
 /// A grid for `kernel`: threadgroups of all kinds, many no multiple of 32 threads, and partial ones at the edges.
 pub(super) fn grid(kernel: &Kernel, random: &mut Random) -> Grid {
-    const LINES: [u32; 16] = [1, 3, 7, 16, 31, 32, 32, 33, 48, 64, 64, 65, 100, 128, 160, 256];
+    const LINES: [u32; 16] = [1, 3, 7, 16, 31, 32, 32, 33, 48, 64, 64, 65, 32, 96, 31, 256];
     const PLANES: [[u32; 2]; 10] =
-        [[8, 8], [16, 16], [7, 5], [33, 2], [32, 4], [1, 40], [32, 1], [16, 2], [64, 2], [5, 13]];
+        [[8, 8], [16, 9], [7, 5], [33, 2], [32, 4], [1, 40], [32, 1], [16, 2], [64, 2], [5, 13]];
     const BOXES: [[u32; 3]; 6] = [[4, 4, 4], [3, 5, 7], [8, 2, 2], [32, 2, 2], [1, 1, 33], [2, 16, 3]];
     let group = match kernel.dimensions {
         1 => [LINES[random.below(16) as usize], 1, 1],
@@ -153,7 +188,7 @@ pub(super) fn grid(kernel: &Kernel, random: &mut Random) -> Grid {
     let mut threads = [1_u32; 3];
     let mut left = u32::try_from(GRID_THREADS_MAX).expect("a small number");
     for axis in 0..kernel.dimensions {
-        let whole = group[axis] * (1 + random.below(4));
+        let whole = group[axis] * (1 + random.below(3));
         let size = if random.below(3) == 0 { whole } else { 1 + random.below(whole + 20) };
         threads[axis] = size.min(left).max(1);
         left /= threads[axis];

@@ -1,6 +1,8 @@
 //! Random statements.
 
-use super::super::program::{AtomicOp, Builtin, Case, Counting, Expr, LaneCall, LaneFunction, Stmt, Ty, VarId};
+use super::super::program::{
+    AtomicOp, Builtin, Case, Counting, Expr, Function, LaneCall, LaneFunction, Space, Stmt, Ty, VarId,
+};
 use super::super::scalar::{BinaryOp, Scalar};
 use super::expression::{Reach, convert};
 use super::{Counter, Generator, Loop, Phase, constant};
@@ -36,7 +38,7 @@ const VOTES: [LaneFunction; 5] = [
     LaneFunction::IsFirst,
 ];
 /// Variables that statements assign; those behind them are counters and results of votes.
-const ASSIGNED: usize = 10;
+pub(super) const ASSIGNED: usize = 10;
 
 impl Generator<'_> {
     pub(super) fn body(&mut self) -> Vec<Stmt> {
@@ -84,6 +86,10 @@ impl Generator<'_> {
     }
 
     fn assigned(&mut self) -> VarId {
+        if let Some(own) = &self.function {
+            let own = own.clone();
+            return self.pick(&own);
+        }
         loop {
             let variable = self.number(ASSIGNED);
             if !self.uniform.contains(&variable) {
@@ -96,7 +102,10 @@ impl Generator<'_> {
     fn statements(&mut self) -> Vec<Stmt> {
         self.budget = self.budget.saturating_sub(1);
         let is_deep = self.loops.len() >= 3 || self.budget == 0;
-        match self.random.below(24) {
+        if self.function.is_some() {
+            return self.statements_of_function(is_deep);
+        }
+        match self.random.below(26) {
             0..3 if !is_deep => vec![self.branch()],
             3..5 if !is_deep => vec![self.counted()],
             5 if !is_deep => vec![self.repeated()],
@@ -118,8 +127,81 @@ impl Generator<'_> {
                 vec![Stmt::Set(variable, value)]
             }
             16 if self.has_lanes && self.one_in(3) => vec![Stmt::SimdgroupBarrier],
+            17 if !is_deep && self.one_in(2) => vec![self.entered()],
+            18 => vec![self.call()],
+            19 if !self.kernel.pointers.is_empty() => self.pointer(),
             _ => vec![self.assignment()],
         }
+    }
+
+    /// Inside of a function.
+    fn statements_of_function(&mut self, is_deep: bool) -> Vec<Stmt> {
+        match self.random.below(12) {
+            0..3 if !is_deep => vec![self.branch()],
+            3 if !is_deep => vec![self.counted()],
+            4 if !is_deep => vec![self.repeated()],
+            5 if !is_deep => vec![self.switch()],
+            6 if !self.loops.is_empty() => self.jump(),
+            7 if !self.kernel.arrays.is_empty() => self.set_element(),
+            8 | 9 => {
+                let condition = self.expr(Ty::BOOL, 2, Reach::Any);
+                let ty = self.kernel.variables[self.function.as_ref().map_or(0, |own| own[0])];
+                let value = self.expr(ty, 2, Reach::Any);
+                vec![Stmt::If { condition, then: vec![Stmt::Leave(value)], otherwise: Vec::new() }]
+            }
+            _ => vec![self.assignment()],
+        }
+    }
+
+    /// A call of a function with early returns, of the type of its first variable.
+    fn call(&mut self) -> Stmt {
+        let target = loop {
+            let target = self.assigned();
+            if self.kernel.variables[target].lanes == 1 {
+                break target;
+            }
+        };
+        let result_ty = self.kernel.variables[target];
+        let types = [result_ty, Ty::U32, self.pick(&[Ty::I32, Ty::F32, Ty::BOOL])];
+        let arguments: Vec<Expr> = types.iter().map(|ty| self.expr(*ty, 2, Reach::Any)).collect();
+        let parameters: Vec<VarId> = types.iter().map(|ty| self.variable(*ty)).collect();
+        let locals: Vec<VarId> = [result_ty, Ty::U32].iter().map(|ty| self.variable(*ty)).collect();
+        let own: Vec<VarId> = parameters.iter().chain(&locals).copied().collect();
+        let first_new = self.kernel.variables.len();
+        let loops = std::mem::take(&mut self.loops);
+        let counters = std::mem::take(&mut self.counters);
+        let (in_switch, has_lanes, has_barriers, is_divergent) =
+            (self.in_switch, self.has_lanes, self.has_barriers, self.is_divergent);
+        (self.in_switch, self.has_lanes, self.has_barriers, self.is_divergent) = (false, false, false, true);
+        let budget = std::mem::replace(&mut self.budget, 4);
+        self.kernel.function_variables.extend(&own);
+        self.function = Some(own);
+        let body = self.block(3);
+        let result = self.expr(result_ty, 2, Reach::Any);
+        self.function = None;
+        // Loop counters are declared where they count.
+        self.kernel.function_variables.extend(first_new..self.kernel.variables.len());
+        self.budget = budget;
+        (self.in_switch, self.has_lanes, self.has_barriers, self.is_divergent) =
+            (in_switch, has_lanes, has_barriers, is_divergent);
+        (self.loops, self.counters) = (loops, counters);
+        Stmt::Call { target, function: Box::new(Function { parameters, locals, body, result }), arguments }
+    }
+
+    /// A loop that some threads enter in the middle.
+    fn entered(&mut self) -> Stmt {
+        let turns = [5, 3, 2][self.loops.len()];
+        let shared = self.kernel.shared.take();
+        let phase = std::mem::replace(&mut self.phase, Phase::Write);
+        let selector = self.index_like(Reach::Any);
+        let condition = self.expr(Ty::BOOL, 2, Reach::Any);
+        (self.kernel.shared, self.phase) = (shared, phase);
+        // Who has met again in the middle is not Metal's to say.
+        let has_lanes = std::mem::replace(&mut self.has_lanes, false);
+        let first = self.loop_body(true);
+        let second = self.loop_body(true);
+        self.has_lanes = has_lanes;
+        Stmt::Entered { selector, condition, turns, first, second }
     }
 
     fn assignment(&mut self) -> Stmt {
@@ -162,7 +244,7 @@ impl Generator<'_> {
         let is_divergent = self.one_in(2);
         let reach = if is_divergent { Reach::Any } else { Reach::Uniform };
         let count = self.index_like(reach);
-        let modulo = [16, 8, 4][self.loops.len()];
+        let modulo = [8, 4, 4][self.loops.len()];
         let counting = self.pick(&[Counting::Up, Counting::Up, Counting::Down, Counting::ByTwo]);
         let counter = self.variable(Ty::I32);
         self.counters.push(Counter {
@@ -177,7 +259,7 @@ impl Generator<'_> {
 
     fn repeated(&mut self) -> Stmt {
         // Before the body, so that a condition is not one of the body's own.
-        let turns = [12, 6, 3][self.loops.len()];
+        let turns = [7, 4, 3][self.loops.len()];
         let is_divergent = !self.one_in(3);
         let reach = if is_divergent { Reach::Any } else { Reach::Uniform };
         let phase = self.phase;
@@ -229,7 +311,7 @@ impl Generator<'_> {
             }
             return vec![self.assignment()];
         };
-        if self.one_in(4) && (self.has_returns || !self.has_barriers) {
+        if self.function.is_none() && self.one_in(4) && (self.has_returns || !self.has_barriers) {
             return self.leave(Stmt::Return);
         }
         let jump = if self.in_switch || self.one_in(2) { Stmt::Continue } else { Stmt::Break };
@@ -309,29 +391,46 @@ impl Generator<'_> {
 
     fn array_or_pointer(&mut self) -> Vec<Stmt> {
         if !self.kernel.arrays.is_empty() && self.one_in(2) {
-            let array = self.number(self.kernel.arrays.len());
-            let index = self.index_like(Reach::Any);
-            let value = self.expr(Ty::of(self.kernel.arrays[array]), 2, Reach::Any);
-            return vec![Stmt::SetElement { array, index, value }];
+            return self.set_element();
         }
         if self.kernel.pointers.is_empty() {
             return vec![self.assignment()];
         }
+        self.pointer()
+    }
+
+    fn set_element(&mut self) -> Vec<Stmt> {
+        let array = self.number(self.kernel.arrays.len());
+        let index = self.index_like(Reach::Any);
+        let value = self.expr(Ty::of(self.kernel.arrays[array]), 2, Reach::Any);
+        vec![Stmt::SetElement { array, index, value }]
+    }
+
+    /// Moves a pointer, or stores through it.
+    fn pointer(&mut self) -> Vec<Stmt> {
         let pointer = self.number(self.kernel.pointers.len());
-        let scalar = self.kernel.pointers[pointer];
+        let of = self.kernel.pointers[pointer];
+        let is_input = of.space == Space::Input;
         let others: Vec<usize> =
-            (0..self.kernel.pointers.len()).filter(|other| self.kernel.pointers[*other] == scalar).collect();
-        match self.random.below(4) {
-            0 if self.loops.len() < 2 => vec![Stmt::Advance { pointer, by: self.pick(&[1, 2, 3, 32]) }],
-            1 if others.len() > 1 => {
+            (0..self.kernel.pointers.len()).filter(|other| self.kernel.pointers[*other] == of).collect();
+        match self.random.below(6) {
+            0 if is_input && self.loops.len() < 2 => {
+                vec![Stmt::Advance { pointer, by: self.pick(&[1, 2, 3, 32]) }]
+            }
+            0 | 5 if matches!(of.space, Space::Output | Space::Private) => {
+                let index = self.index_like(Reach::Any);
+                let value = self.expr(Ty::of(of.scalar), 2, Reach::Any);
+                vec![Stmt::StoreThrough { pointer, index, value }]
+            }
+            1 | 4 if others.len() > 1 => {
                 let condition = self.expr(Ty::BOOL, 1, Reach::Any);
                 vec![Stmt::PointElsewhere { pointer, condition, other: self.pick(&others) }]
             }
             _ => {
-                let inputs: Vec<usize> = (0..4).filter(|input| self.kernel.inputs[*input] == scalar).collect();
-                let buffer = self.pick(&inputs);
+                let pointed = self.kernel.pointed(of);
+                let buffer = self.pick(&pointed);
                 let (mut offset, most) = self.small(Ty::U32, 1, Reach::Any);
-                if most > 2047 {
+                if is_input && most > 2047 {
                     let mask = Box::new(constant(Ty::U32, 2047));
                     offset = Expr::Binary(BinaryOp::And, Box::new(offset), mask);
                 }

@@ -13,8 +13,11 @@ mod value;
 
 use openmps_engine::Grid;
 
-use super::memory::{Array, Memory};
-use super::program::{ARRAY_ELEMENTS, AtomicOp, Builtin, Case, Counting, Expr, Kernel, SHARED_COUNTERS, Stmt};
+use super::memory::{Array, Inputs, Results};
+use super::program::{
+    ARRAY_ELEMENTS, AtomicOp, Builtin, Case, Counting, Expr, Function, Kernel, POINTED_ELEMENTS, SHARED_COUNTERS,
+    Space, Stmt,
+};
 use super::scalar::{BinaryOp, Scalar, binary, convert};
 
 /// Why a program has no meaning with these inputs.
@@ -33,7 +36,7 @@ pub(super) enum Invalid {
 }
 
 /// Values of threads that a launch computes, at most: some milliseconds.
-const VALUES_MAX: u64 = 1_500_000;
+const VALUES_MAX: u64 = 400_000;
 
 /// Threads that take part.
 type Mask = Vec<bool>;
@@ -82,7 +85,8 @@ enum CounterUse {
 
 struct Threadgroup<'run> {
     kernel: &'run Kernel,
-    memory: &'run mut Memory,
+    inputs: &'run Inputs,
+    results: &'run mut Results,
     grid: Grid,
     position: [u32; 3],
     size: [u32; 3],
@@ -97,19 +101,23 @@ struct Threadgroup<'run> {
     counter_use: CounterUse,
     returned: Mask,
     turns: Vec<Turn>,
+    /// What the functions that run give so far, innermost last.
+    given: Vec<Vec<Vec<u64>>>,
+    /// Each thread's number in the grid.
+    linear: Vec<u64>,
     steps: &'run mut u64,
 }
 
-/// Runs `kernel` over `grid` and changes `memory` as it should.
+/// Runs `kernel` over `grid` and changes `results` as it should.
 ///
 /// # Errors
 /// See [`Invalid`].
-pub(super) fn run(kernel: &Kernel, grid: &Grid, memory: &mut Memory) -> Result<(), Invalid> {
+pub(super) fn run(kernel: &Kernel, grid: &Grid, inputs: &Inputs, results: &mut Results) -> Result<(), Invalid> {
     let [x, y, z] = grid.groups();
     let mut steps = 0;
     for number in 0..x * y * z {
         let position = [number % x, number / x % y, number / x / y];
-        Threadgroup::new(kernel, memory, grid, position, &mut steps).run()?;
+        Threadgroup::new(kernel, (inputs, &mut *results), grid, position, &mut steps).run()?;
     }
     Ok(())
 }
@@ -121,7 +129,7 @@ fn index(value: u64) -> usize {
 impl<'run> Threadgroup<'run> {
     fn new(
         kernel: &'run Kernel,
-        memory: &'run mut Memory,
+        (inputs, results): (&'run Inputs, &'run mut Results),
         grid: &Grid,
         position: [u32; 3],
         steps: &'run mut u64,
@@ -130,25 +138,33 @@ impl<'run> Threadgroup<'run> {
         let threads = size.iter().product::<u32>() as usize;
         Self {
             kernel,
-            memory,
+            inputs,
+            results,
             grid: *grid,
             position,
             size,
             threads,
             variables: kernel.variables.iter().map(|ty| vec![vec![0; threads]; ty.lanes]).collect(),
             arrays: vec![vec![vec![0; threads]; ARRAY_ELEMENTS]; kernel.arrays.len()],
-            pointers: kernel.pointers.iter().map(|scalar| vec![(first_input(kernel, *scalar), 0); threads]).collect(),
+            pointers: kernel
+                .pointers
+                .iter()
+                .map(|pointer| vec![(kernel.first_pointed(*pointer), 0); threads])
+                .collect(),
             shared: vec![0; threads],
             shared_access: vec![Access::default(); threads],
             counters: [0; SHARED_COUNTERS],
             counter_use: CounterUse::Unused,
             returned: vec![false; threads],
             turns: Vec::new(),
+            given: Vec::new(),
+            linear: Vec::new(),
             steps,
         }
     }
 
     fn run(&mut self) -> Result<(), Invalid> {
+        self.linear = self.built_in(Builtin::Linear);
         // What the prologue of the text stores before its barrier.
         if let Some(shared) = self.kernel.shared {
             let indices = self.built_in(Builtin::Index);
@@ -156,6 +172,14 @@ impl<'run> Threadgroup<'run> {
             for (thread, index) in indices.into_iter().enumerate() {
                 let element = self.own_element(thread);
                 self.shared[element] = stored(index);
+            }
+        }
+        for pointer in 0..self.kernel.pointers.len() {
+            for thread in 0..self.threads {
+                self.pointers[pointer][thread].1 = match self.kernel.pointers[pointer].space {
+                    Space::Shared => self.own_element(thread),
+                    _ => self.pointed(pointer, self.pointers[pointer][thread].0, 0, thread),
+                };
             }
         }
         self.block(&self.kernel.body, vec![true; self.threads])?;
@@ -232,10 +256,9 @@ impl<'run> Threadgroup<'run> {
             }
             Stmt::Store { output, slot, value } => {
                 let (slot, value) = (self.value(slot, &mask)?.scalar(), self.value(value, &mask)?.scalar());
-                let linear = self.built_in(Builtin::Linear);
                 for thread in active(&mask) {
-                    let at = self.own_place(*output, linear[thread], slot[thread]);
-                    self.memory.outputs[*output].set(at, value[thread]);
+                    let at = self.own_place(*output, self.linear[thread], slot[thread]);
+                    self.results.outputs[*output].set(at, value[thread]);
                 }
             }
             Stmt::StoreShared(value) => {
@@ -250,7 +273,22 @@ impl<'run> Threadgroup<'run> {
             Stmt::PointTo { pointer, buffer, offset } => {
                 let offset = self.value(offset, &mask)?.scalar();
                 for thread in active(&mask) {
-                    self.pointers[*pointer][thread] = (*buffer, index(offset[thread]));
+                    self.pointers[*pointer][thread] =
+                        (*buffer, self.pointed(*pointer, *buffer, offset[thread], thread));
+                }
+            }
+            Stmt::StoreThrough { pointer, index: at, value } => {
+                let (at, value) = (self.value(at, &mask)?.scalar(), self.value(value, &mask)?.scalar());
+                for thread in active(&mask) {
+                    let (buffer, offset) = self.pointers[*pointer][thread];
+                    match self.kernel.pointers[*pointer].space {
+                        Space::Output => self.results.outputs[buffer].set(offset, value[thread]),
+                        Space::Private => {
+                            let element = offset + index(at[thread]) % POINTED_ELEMENTS;
+                            self.arrays[buffer][element][thread] = value[thread];
+                        }
+                        space @ (Space::Input | Space::Shared) => unreachable!("nothing is stored to {space:?}"),
+                    }
                 }
             }
             Stmt::PointElsewhere { pointer, condition, other } => {
@@ -284,6 +322,15 @@ impl<'run> Threadgroup<'run> {
                 return self.repeated(condition, *turns, *is_tested_last, body, mask);
             }
             Stmt::Switch { selector, cases } => return self.switch(selector, cases, &mask),
+            Stmt::Entered { selector, condition, turns, first, second } => {
+                return self.entered(selector, (condition, *turns), [first, second], mask);
+            }
+            Stmt::Call { target, function, arguments } => self.call(*target, function, arguments, &mask)?,
+            Stmt::Leave(value) => {
+                let value = self.value(value, &mask)?;
+                self.give(value, &mask);
+                return Ok(vec![false; self.threads]);
+            }
             Stmt::Break => {
                 let turn = self.turns.last_mut().expect("a loop is around it");
                 turn.left.iter_mut().zip(&mask).for_each(|(left, leaves)| *left |= leaves);
@@ -300,6 +347,83 @@ impl<'run> Threadgroup<'run> {
             }
         }
         Ok(mask)
+    }
+
+    /// Where `pointer` points to for an offset in buffer or array `buffer`.
+    fn pointed(&self, pointer: usize, buffer: usize, offset: u64, thread: usize) -> usize {
+        match self.kernel.pointers[pointer].space {
+            Space::Input => index(offset),
+            Space::Output => self.own_place(buffer, self.linear[thread], offset),
+            Space::Private => index(offset) % POINTED_ELEMENTS,
+            Space::Shared => index(offset) % self.threads,
+        }
+    }
+
+    /// Keeps the result of the function that runs.
+    fn give(&mut self, value: value::Value, mask: &Mask) {
+        let results = self.given.last_mut().expect("a function runs");
+        for (result, column) in results.iter_mut().zip(&value.columns) {
+            keep(result, column, mask);
+        }
+    }
+
+    fn call(&mut self, target: usize, function: &Function, arguments: &[Expr], mask: &Mask) -> Result<(), Invalid> {
+        for (parameter, argument) in function.parameters.iter().zip(arguments) {
+            let value = self.value(argument, mask)?;
+            for (variable, column) in self.variables[*parameter].iter_mut().zip(&value.columns) {
+                keep(variable, column, mask);
+            }
+        }
+        let nothing = vec![0; self.threads];
+        for local in &function.locals {
+            self.variables[*local].iter_mut().for_each(|variable| keep(variable, &nothing, mask));
+        }
+        let lanes = self.kernel.variables[target].lanes;
+        self.given.push(vec![nothing; lanes]);
+        let reached = self.block(&function.body, mask.clone())?;
+        if reached.contains(&true) {
+            let value = self.value(&function.result, &reached)?;
+            self.give(value, &reached);
+        }
+        let results = self.given.pop().expect("pushed above");
+        for (variable, column) in self.variables[target].iter_mut().zip(&results) {
+            keep(variable, column, mask);
+        }
+        Ok(())
+    }
+
+    /// A loop that threads with an odd selector enter in the middle.
+    fn entered(
+        &mut self,
+        selector: &Expr,
+        (condition, turns): (&Expr, u32),
+        [first, second]: [&[Stmt]; 2],
+        mask: Mask,
+    ) -> Result<Mask, Invalid> {
+        let selector = self.value(selector, &mask)?.scalar();
+        let odd: Vec<bool> = selector.iter().map(|bits| bits & 1 == 1).collect();
+        let (mut middle, mut running) = (both(&mask, &odd), except(&mask, &odd));
+        let mut done = vec![false; self.threads];
+        let mut counts = vec![0; self.threads];
+        loop {
+            let is_left: Vec<bool> = counts.iter().map(|count| *count < turns).collect();
+            let goes_on =
+                if running.contains(&true) { both(&self.condition(condition, &running)?, &is_left) } else { is_left };
+            done = either(&done, &except(&running, &goes_on));
+            running = both(&running, &goes_on);
+            if !running.contains(&true) && !middle.contains(&true) {
+                return Ok(done);
+            }
+            active(&running).for_each(|thread| counts[thread] += 1);
+            let nobody = vec![false; self.threads];
+            self.turns.push(Turn { left: nobody.clone(), waiting: nobody });
+            let reached = self.block(first, running)?;
+            let reached = self.block(second, either(&reached, &middle))?;
+            let turn = self.turns.pop().expect("pushed above");
+            middle = vec![false; self.threads];
+            running = either(&reached, &turn.waiting);
+            done = either(&done, &turn.left);
+        }
     }
 
     fn own_place(&self, output: usize, linear: u64, slot: u64) -> usize {
@@ -423,7 +547,7 @@ impl<'run> Threadgroup<'run> {
                 words.set(at, binary(op, scalar)(words.get(at), value));
             };
             let (unsigned, signed, floats) =
-                (&mut self.memory.unsigned, &mut self.memory.signed, &mut self.memory.floats);
+                (&mut self.results.unsigned, &mut self.results.signed, &mut self.results.floats);
             match op {
                 AtomicOp::Add => on(unsigned, 0, 16, BinaryOp::Add, Scalar::U32),
                 AtomicOp::Min => on(unsigned, 16, 16, BinaryOp::Function("min", "min", true), Scalar::U32),
@@ -449,11 +573,6 @@ pub(super) fn load_mask(lanes: usize) -> u64 {
         2 => 2047,
         _ => 1023,
     }
-}
-
-/// The first input buffer of type `scalar`.
-pub(super) fn first_input(kernel: &Kernel, scalar: Scalar) -> usize {
-    kernel.inputs.iter().position(|input| *input == scalar).expect("pointers point to inputs")
 }
 
 fn active(mask: &Mask) -> impl Iterator<Item = usize> {

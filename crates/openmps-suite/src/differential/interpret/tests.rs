@@ -4,7 +4,8 @@ use openmps_engine::Grid;
 
 use super::super::memory::Memory;
 use super::super::program::{
-    AtomicOp, Builtin, Case, Counting, Expr, Kernel, LaneCall, LaneFunction, Output, SharedArray, Stmt, Ty,
+    AtomicOp, Builtin, Case, Counting, Expr, Function, Kernel, LaneCall, LaneFunction, Output, Pointer, SharedArray,
+    Space, Stmt, Ty,
 };
 use super::super::scalar::{BinaryOp, Scalar, constant};
 use super::{Invalid, run};
@@ -21,6 +22,7 @@ fn kernel(mut body: Vec<Stmt>) -> Kernel {
         inputs: vec![Scalar::I32],
         outputs: vec![Output { scalar: Scalar::U32, slots: 1, is_slot_major: false }],
         variables: vec![Ty::U32, Ty::I32],
+        function_variables: vec![],
         arrays: vec![],
         pointers: vec![],
         shared: Some(SharedArray { scalar: Scalar::U32, is_reversed: true }),
@@ -64,10 +66,13 @@ fn active_lanes() -> Stmt {
 
 /// The results of `body` on `threads` threads in threadgroups of 40.
 fn results(body: Vec<Stmt>, threads: u32) -> Result<Vec<u64>, Invalid> {
-    let kernel = kernel(body);
-    let mut memory = Memory::new(&kernel, &mut Random::new(1));
-    run(&kernel, &Grid { threads: [threads, 1, 1], group: [40, 1, 1] }, &mut memory)?;
-    Ok((0..threads as usize).map(|thread| memory.outputs[0].get(thread)).collect())
+    results_of(&kernel(body), threads)
+}
+
+fn results_of(kernel: &Kernel, threads: u32) -> Result<Vec<u64>, Invalid> {
+    let mut memory = Memory::new(kernel, &mut Random::new(1));
+    run(kernel, &Grid { threads: [threads, 1, 1], group: [40, 1, 1] }, &memory.inputs, &mut memory.results)?;
+    Ok((0..threads as usize).map(|thread| memory.results.outputs[0].get(thread)).collect())
 }
 
 #[test]
@@ -113,6 +118,56 @@ fn cases_fall_through() {
     let case = |value, falls_through| Case { body: vec![add(number(value))], falls_through };
     let body = vec![Stmt::Switch { selector: index(), cases: vec![case(1, true), case(10, false), case(100, false)] }];
     assert_eq!(results(body, 5), Ok(vec![11, 10, 100, 100, 11]));
+}
+
+#[test]
+fn a_loop_can_be_entered_in_the_middle() {
+    let body = |condition| {
+        let (first, second) = (vec![add(number(10))], vec![add(number(1))]);
+        vec![Stmt::Entered { selector: index(), condition, turns: 3, first, second }]
+    };
+    // Odd threads begin with the second body, and then take as many turns as the others.
+    assert_eq!(results(body(is_below(9)), 4), Ok(vec![33, 34, 33, 34]));
+    assert_eq!(results(body(is_below(2)), 4), Ok(vec![33, 34, 0, 1]));
+}
+
+#[test]
+fn functions_return_early() {
+    let mut kernel = kernel(vec![]);
+    let (parameter, local) = (2, 3);
+    kernel.variables.extend([Ty::U32, Ty::U32]);
+    let body = vec![
+        when(two(BinaryOp::Lt, Expr::Var(parameter), number(2)), vec![Stmt::Leave(number(77))]),
+        turns(number(4), vec![Stmt::Set(local, two(BinaryOp::Add, Expr::Var(local), Expr::Var(parameter)))]),
+    ];
+    let function = Function { parameters: vec![parameter], locals: vec![local], body, result: Expr::Var(local) };
+    let call = Stmt::Call { target: 0, function: Box::new(function), arguments: vec![index()] };
+    // Twice: locals begin anew.
+    kernel.body.splice(0..0, [call.clone(), call]);
+    assert_eq!(results_of(&kernel, 4), Ok(vec![77, 77, 8, 12]));
+}
+
+#[test]
+fn pointers_point_into_private_arrays_and_outputs() {
+    let mut kernel = kernel(vec![]);
+    kernel.arrays = vec![Scalar::U32; 2];
+    let private = Pointer { scalar: Scalar::U32, space: Space::Private };
+    kernel.pointers = vec![private, private, Pointer { scalar: Scalar::U32, space: Space::Output }];
+    let to = |pointer, buffer, offset| Stmt::PointTo { pointer, buffer, offset: number(offset) };
+    let store = |pointer, value| Stmt::StoreThrough { pointer, index: number(2), value };
+    let element = |array| Expr::Element { array, index: Box::new(number(3)) };
+    kernel.body.splice(
+        0..0,
+        [
+            to(0, 0, 1),
+            to(1, 1, 1),
+            Stmt::PointElsewhere { pointer: 0, condition: is_below(1), other: 1 },
+            store(0, number(5)),
+            store(2, two(BinaryOp::Sub, element(0), element(1))),
+            Stmt::Set(0, Expr::ThroughPointer { pointer: 2, index: Box::new(number(0)) }),
+        ],
+    );
+    assert_eq!(results_of(&kernel, 2), Ok(vec![0xffff_fffb, 5]));
 }
 
 #[test]

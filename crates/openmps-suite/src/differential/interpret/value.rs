@@ -3,7 +3,9 @@
 use openmps_air::element::low_bits;
 use openmps_air::intrinsics::{Reference, lanes, lookup};
 
-use super::super::program::{ARRAY_ELEMENTS, Builtin, Expr, LaneCall, LaneFunction, SHARED_COUNTERS, Ty};
+use super::super::program::{
+    ARRAY_ELEMENTS, Expr, LaneCall, LaneFunction, POINTED_ELEMENTS, SHARED_COUNTERS, Space, Ty,
+};
 use super::super::scalar::{BinaryOp, UnaryOp, binary, convert, fma, unary};
 use super::{CounterUse, Invalid, Mask, Threadgroup, active, both, except, index, load_mask};
 
@@ -69,7 +71,7 @@ impl Threadgroup<'_> {
             Expr::Const(ty, bits) => Ok(Value { ty: *ty, columns: vec![vec![*bits; self.threads]; ty.lanes] }),
             Expr::Var(variable) => Ok(Value { ty, columns: self.variables[*variable].clone() }),
             Expr::Builtin(builtin) => one(self.built_in(*builtin)),
-            Expr::Param(word) => one(vec![self.memory.parameters[*word]; self.threads]),
+            Expr::Param(word) => one(vec![self.inputs.parameters[*word]; self.threads]),
             Expr::Load { buffer, lanes, index: at, masked } => {
                 let at = self.value(at, mask)?.scalar();
                 self.load(*buffer, *lanes, &at, *masked, mask)
@@ -79,8 +81,18 @@ impl Threadgroup<'_> {
                 let mut column = vec![0; self.threads];
                 for thread in active(mask) {
                     let (buffer, offset) = self.pointers[*pointer][thread];
-                    let at = offset + index(at[thread] & 1023);
-                    column[thread] = self.memory.inputs[buffer].checked(at).ok_or(Invalid::OutOfBounds)?;
+                    column[thread] = match self.kernel.pointers[*pointer].space {
+                        Space::Input => {
+                            let at = offset + index(at[thread] & 1023);
+                            self.inputs.arrays[buffer].checked(at).ok_or(Invalid::OutOfBounds)?
+                        }
+                        Space::Output => self.results.outputs[buffer].get(offset),
+                        Space::Private => self.arrays[buffer][offset + index(at[thread]) % POINTED_ELEMENTS][thread],
+                        Space::Shared => {
+                            self.shared_access[offset].read(thread)?;
+                            self.shared[offset]
+                        }
+                    };
                 }
                 one(column)
             }
@@ -91,9 +103,8 @@ impl Threadgroup<'_> {
             }
             Expr::Own { output, slot } => {
                 let slot = self.value(slot, mask)?.scalar();
-                let linear = self.built_in(Builtin::Linear);
-                let place = |thread: usize| self.own_place(*output, linear[thread], slot[thread]);
-                one((0..self.threads).map(|thread| self.memory.outputs[*output].get(place(thread))).collect())
+                let place = |thread: usize| self.own_place(*output, self.linear[thread], slot[thread]);
+                one((0..self.threads).map(|thread| self.results.outputs[*output].get(place(thread))).collect())
             }
             Expr::OwnShared => {
                 let own: Vec<usize> = (0..self.threads).map(|thread| self.own_element(thread)).collect();
@@ -122,7 +133,7 @@ impl Threadgroup<'_> {
     }
 
     fn load(&self, buffer: usize, lanes: usize, at: &[u64], masked: bool, mask: &Mask) -> Result<Value, Invalid> {
-        let input = &self.memory.inputs[buffer];
+        let input = &self.inputs.arrays[buffer];
         let ty = Ty { scalar: self.kernel.inputs[buffer], lanes };
         let mut columns = vec![vec![0; self.threads]; lanes];
         for thread in active(mask) {
