@@ -4,7 +4,7 @@
 //! the header of a loop; a loop is the blocks from its header to its latch, which is its only one. Other flow is refused.
 //! Unreachable blocks are left out.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 use openmps_llvm::{Block, Function, Opcode, PlainOp};
 
@@ -72,6 +72,19 @@ impl<'m> Graph<'m> {
     /// The loops around `block`, innermost first.
     pub(super) fn loops_around(&self, block: usize) -> impl Iterator<Item = usize> {
         std::iter::successors(self.loop_of[block], |&number| self.loops[number].parent)
+    }
+
+    /// The blocks on the ways from `block` to its post-dominator, without both ends.
+    pub(super) fn region(&self, block: usize) -> BTreeSet<usize> {
+        let end = self.post_dominators[block];
+        let mut region = BTreeSet::new();
+        let mut open = self.successors[block].clone();
+        while let Some(next) = open.pop() {
+            if Some(next) != end && region.insert(next) {
+                open.extend(&self.successors[next]);
+            }
+        }
+        region
     }
 }
 
