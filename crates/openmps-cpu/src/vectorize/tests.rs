@@ -25,6 +25,7 @@ fn source(body: &str) -> String {
 const DECLARATIONS: &str = "declare float @openmps_lane.1.0.32(float) convergent
 declare i32 @openmps_lane_index() memory(none)
 declare float @unknown(float)
+declare { float, float } @openmps_matrix_load.float.0(ptr, i64, i64)
 !0 = !{}
 ";
 
@@ -566,4 +567,67 @@ fn the_first_lanes_of_a_known_number_read_and_write_narrow_vectors() {
     // Where nobody knows how many, and in the copy for some of the lanes, with masks.
     let text = arm("ult i32 %x, %y");
     assert_eq!(text.matches("call void @llvm.masked.store").count(), 2, "{text}");
+}
+
+#[test]
+fn both_copies_wait_at_one_barrier_that_is_not_skipped() {
+    let text = vectorized(
+        "entry:
+  %odd = trunc i32 %x to i1
+  br i1 %odd, label %then, label %meet
+then:
+  store i32 %x, ptr %p
+  br label %meet
+meet:
+  call void @openmps_barrier()
+  %at = getelementptr i32, ptr %p, i32 %x
+  store i32 %x, ptr %at
+  ret void
+}
+declare void @openmps_barrier() convergent
+define void @other() {
+  ret void",
+    )
+    .unwrap();
+    assert_eq!(text.matches("call void @openmps_barrier()").count(), 1, "{text}");
+}
+
+#[test]
+fn the_first_and_the_last_lane_decide_a_comparison_with_a_position() {
+    let text = vectorized(
+        "entry:
+  %inside = icmp ult i32 %x, %y
+  br i1 %inside, label %then, label %done
+then:
+  %at = getelementptr i32, ptr %p, i32 %x
+  store i32 %x, ptr %at
+  br label %done
+done:
+  ret void",
+    )
+    .unwrap();
+    for part in ["add i32 %1, 31", "icmp ult i32 %1, %2"] {
+        assert!(text.contains(part), "{part} in\n{text}");
+    }
+}
+
+#[test]
+fn a_matrix_is_read_by_rows_or_columns_where_they_lie_in_memory() {
+    let load = |row: &str, column: &str| {
+        vectorized(&format!(
+            "  %far = zext i32 %y to i64
+  %m = call {{ float, float }} @openmps_matrix_load.float.0(ptr %p, i64 {row}, i64 {column})
+  %a = extractvalue {{ float, float }} %m, 0
+  %at = getelementptr float, ptr %p, i32 %x
+  store float %a, ptr %at
+  ret void"
+        ))
+        .unwrap()
+    };
+    for (row, column) in [("%far", "1"), ("1", "%far")] {
+        let text = load(row, column);
+        assert_eq!(text.matches("load <8 x float>").count(), 8, "{text}");
+    }
+    let text = load("%far", "%far");
+    assert!(!text.contains("load <8 x float>") && text.contains("gather"), "{text}");
 }
