@@ -124,8 +124,15 @@ def test_messages_tracks_flows_and_counters(tmp_path):
         "mps allocated",
         "mps driver allocated",
         "mps peak allocated",
+        "mps small pool",
+        "mps large pool",
+        "mps scalar pool",
+        "mps low watermark",
         "mps high watermark",
     }
+    assert counters["mps low watermark"] < counters["mps high watermark"]
+    pools = [counters[f"mps {pool} pool"] for pool in ("small", "large", "scalar")]
+    assert sum(pools) == counters["mps allocated"] and pools[1:] == [0, 0]
     allocated = [one.value for one in trace.counters if one.track == "mps allocated"]
     assert 0 < max(allocated) <= counters["mps peak allocated"] <= counters["mps driver allocated"]
 

@@ -598,7 +598,7 @@ function drawMemory() {
   const memory = DATA.memory, box = $("memory-box");
   const width = box.clientWidth, height = box.clientHeight, context = prepare($("memory"), width, height);
   const limits = [["high watermark", memory.high], ["low watermark", memory.low], ["recommended maximum", memory.recommended]].filter(([, value]) => value);
-  const layers = [["base", memory.peak.length ? "blocks" : "before the capture"], ["small", "small pool"], ["large", "large pool"], ["scalar", "scalar pool"]];
+  const layers = [["base", memory.peak.length ? "blocks of no known pool" : "before the capture"], ["small", "small pool"], ["large", "large pool"], ["scalar", "scalar pool"]];
   const key = (name, label) => element("span", { class: "key" }, element("i", { style: "background:" + (name ? "var(--" + name + ")" : "none") }), label);
   replace($("memory-legend"), layers.filter(([name]) => memory.pools[name] && memory.pools[name].some((value) => value)).map(([name, label]) => key(name, label)), key("driver", "heaps"), memory.peak.length ? key("sync", "most in blocks so far") : null,
     limits.map(([label, value]) => element("span", { class: "faint" }, label + " " + bytes(value) + "  ")));

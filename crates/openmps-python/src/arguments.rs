@@ -3,9 +3,8 @@
 //! Which Python value binds how is a contract of `torch.mps`, down to the texts: tensors by address, ints as 8 bytes, floats
 //! as 4, lists of numbers packed, lists of tensors as an array of addresses.
 
-use openmps::capture::{self, TensorNote};
 use openmps::profile::{self, flag};
-use openmps::{Binding, Bindings, BufferIndex};
+use openmps::{Binding, Bindings, BufferIndex, Notes, capture};
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyFloat, PyInt, PyList, PyTuple};
@@ -29,8 +28,8 @@ pub(crate) struct Arguments {
     pub(crate) retained: Vec<*const u8>,
     /// Elements of the first tensor among the arguments: the default number of threads.
     pub(crate) first_tensor_elements: Option<u64>,
-    /// While a capture runs or the profiler logs: what the tensors are, by buffer index.
-    pub(crate) notes: Vec<(u32, TensorNote)>,
+    /// While a capture runs or something is profiled: what the tensors are.
+    pub(crate) notes: Notes,
 }
 
 impl Arguments {
@@ -59,10 +58,10 @@ impl Arguments {
 
     fn bind_value(&mut self, slot: u32, value: &Bound<'_, PyAny>, casts: &ArgCasts) -> PyResult<()> {
         let binding = if tensor::is_tensor(value)? {
-            if capture::is_capturing() || profile::flags() & flag::TENSORS != 0 {
-                self.notes.push((slot, tensor::note(value)?));
+            if capture::is_capturing() {
+                self.notes.captured.push((slot, tensor::note(value)?));
             }
-            self.tensor(value)?
+            if profile::flags() & flag::TENSORS == 0 { self.tensor(value)? } else { self.profiled_tensor(value)? }
         } else if value.is_instance_of::<PyFloat>() || value.is_instance_of::<PyInt>() {
             let mut bytes = Vec::new();
             append_number(value, casts.at(slot)?, &mut bytes)?;
@@ -90,6 +89,24 @@ impl Arguments {
             }
             None => Binding::Null,
         })
+    }
+
+    /// As [`tensor`](Self::tensor); the profiler gets what its lines and traces show.
+    #[cold]
+    fn profiled_tensor(&mut self, value: &Bound<'_, PyAny>) -> PyResult<Binding> {
+        let shape = tensor::shape(value)?;
+        // Sizes are numbers of 63 bits.
+        let sizes = || shape.iter_borrowed().map(|size| size.extract::<u64>().unwrap_or(0));
+        // Saves a call of the interpreter.
+        self.first_tensor_elements.get_or_insert_with(|| sizes().product());
+        let binding = self.tensor(value)?;
+        let (is_mps, address) = match binding {
+            Binding::Buffer { address, .. } => (true, Some(address)),
+            Binding::Null => (true, None),
+            Binding::Bytes(_) | Binding::ThreadgroupMemory { .. } => (false, None),
+        };
+        self.notes.profiled.add(tensor::scalar_type(value)?, is_mps, address, sizes());
+        Ok(binding)
     }
 
     /// Packs a list or tuple; its first element decides as what.

@@ -5,11 +5,12 @@
 
 use openmps::capture::TensorNote;
 use openmps::memory;
+use openmps::profile::{DTYPES, OTHER_DTYPE};
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
-use pyo3::types::PyType;
+use pyo3::types::{PyTuple, PyType};
 
 use crate::error::memory_error;
 
@@ -43,6 +44,23 @@ pub(crate) fn note(tensor: &Bound<'_, PyAny>) -> PyResult<TensorNote> {
     let sizes = tensor.getattr(intern!(py, "shape"))?.extract::<Vec<u64>>()?;
     let strides = tensor.call_method0(intern!(py, "stride"))?.extract::<Vec<i64>>()?;
     Ok(TensorNote { dtype: dtype.strip_prefix("torch.").unwrap_or(&dtype).into(), sizes, strides })
+}
+
+/// The number of the tensor's dtype in [`DTYPES`], or [`OTHER_DTYPE`].
+pub(crate) fn scalar_type(tensor: &Bound<'_, PyAny>) -> PyResult<u8> {
+    static KNOWN: PyOnceLock<Vec<(Py<PyAny>, u8)>> = PyOnceLock::new();
+    let py = tensor.py();
+    let known = KNOWN.get_or_try_init(py, || {
+        let torch = py.import(intern!(py, "torch"))?;
+        DTYPES.iter().map(|&(name, number)| Ok((torch.getattr(name)?.unbind(), number))).collect::<PyResult<_>>()
+    })?;
+    let dtype = tensor.getattr(intern!(py, "dtype"))?;
+    Ok(known.iter().find(|(known, _)| known.is(&dtype)).map_or(OTHER_DTYPE, |&(_, number)| number))
+}
+
+/// `tensor.shape`.
+pub(crate) fn shape<'py>(tensor: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyTuple>> {
+    Ok(tensor.getattr(intern!(tensor.py(), "shape"))?.cast_into::<PyTuple>()?)
 }
 
 /// Whether the tensor lies on the device.

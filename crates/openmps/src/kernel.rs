@@ -9,7 +9,7 @@ use openmps_engine::{
 
 use crate::capture::{self, LaunchNotes, Recipe, TensorNote};
 use crate::library::LibraryError;
-use crate::profile::{self, NameId};
+use crate::profile::{self, LaunchTensors, NameId};
 use crate::settings::Settings;
 use crate::stream::{Command, Retained, Stream};
 use crate::{engines, frontends};
@@ -28,6 +28,15 @@ pub struct Kernel {
     recipe: Option<Arc<Recipe>>,
     /// Its name in profiles.
     label: NameId,
+}
+
+/// What a caller says about the tensors of a launch.
+#[derive(Debug, Default)]
+pub struct Notes {
+    /// For a capture, by buffer index.
+    pub captured: Vec<(u32, TensorNote)>,
+    /// For the profiler.
+    pub profiled: LaunchTensors,
 }
 
 impl Kernel {
@@ -85,11 +94,10 @@ impl Kernel {
         retained: &[*const u8],
         grid: Grid,
     ) -> Result<u64, LibraryError> {
-        self.encode_with_notes(stream, bindings, retained, grid, Vec::new())
+        self.encode_with_notes(stream, bindings, retained, grid, Notes::default())
     }
 
-    /// As [`encode`](Self::encode); a capture and the profiler's log also get what the caller says about the tensors at buffer
-    /// indices.
+    /// As [`encode`](Self::encode); a capture and the profiler also get what the caller says about the tensors that it binds.
     ///
     /// # Errors
     /// As [`encode`](Self::encode).
@@ -99,7 +107,7 @@ impl Kernel {
         bindings: Bindings,
         retained: &[*const u8],
         grid: Grid,
-        tensors: Vec<(u32, TensorNote)>,
+        notes: Notes,
     ) -> Result<u64, LibraryError> {
         self.check_grid(&grid)?;
         check_bindings(self.signature(), &bindings)?;
@@ -107,8 +115,9 @@ impl Kernel {
             return Ok(stream.position());
         }
         if profile::sees_commands() {
-            profile::launch(self.label, &profile::note_words(&tensors, &bindings));
+            profile::launch(self.label, notes.profiled);
         }
+        let tensors = notes.captured;
         let notes = self.recipe.as_ref().filter(|_| capture::is_capturing());
         let notes = notes.map(|recipe| Box::new(LaunchNotes { recipe: Arc::clone(recipe), tensors }));
         let command = Command::dispatch_with(Arc::clone(&self.compiled), bindings, grid, notes)

@@ -21,7 +21,7 @@ pub mod texture;
 
 pub use buffer::Buffer;
 pub use device::Device;
-pub use kernel::Kernel;
+pub use kernel::{Kernel, Notes};
 pub use library::{Library, LibraryError};
 pub use openmps_engine::{
     AddressMode, ArgumentKind, Binding, Bindings, BorderColor, BufferIndex, CompareFunction, CompileOptions,

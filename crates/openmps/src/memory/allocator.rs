@@ -398,6 +398,7 @@ impl Allocator {
     pub fn set_low_watermark_ratio(&self, ratio: f64) -> Result<(), MemoryError> {
         let mut state = self.lock();
         state.marks.set_low_ratio(ratio)?;
+        state.publish();
         log_low_watermark(&state.log, &state.marks);
         Ok(())
     }

@@ -38,6 +38,7 @@ pub use clock::StreamClock;
 pub use log::{LogSink, Verbosity};
 pub use process::{allocator, existing_allocator, is_arena_address, set_log_sink};
 pub use size::PoolKind;
+pub(crate) use stats::GAUGES;
 pub use stats::{Gauges, Stat, Stats};
 
 use crate::stream_id::{StreamError, StreamId};

@@ -171,6 +171,7 @@ fn check(state: &State, model: &Model) {
         assert_eq!(pool.free.iter().map(|list| list.blocks.len()).sum::<usize>(), free_blocks);
     }
     assert_eq!(state.stats.allocated.current, in_use);
+    assert_eq!(state.stats.pools.iter().sum::<u64>(), in_use);
     assert_eq!(state.stats.reserved.current, total);
     assert_eq!(live, model.live.len());
     for block in &model.retained {

@@ -46,11 +46,12 @@ impl State {
         block.state = BlockState::Free;
         let Block { size_bytes, heap, .. } = *block;
         self.stats.allocated.sub(size_bytes);
-        self.publish();
         let heap = self.heap_mut(heap);
         heap.free_bytes += size_bytes;
         heap.free_run_bound = heap.free_bytes;
         let pool = heap.pool;
+        self.stats.pools[pool.index()] -= size_bytes;
+        self.shared.gauges.publish_allocated(&self.stats, pool.index());
         self.pool_mut(pool).free_bytes += size_bytes;
         self.observe(index, false);
         self.list(index);

@@ -117,7 +117,7 @@ impl State {
     ) -> State {
         let heap_cap_bytes = heap_cap_bytes(max_heap_bytes.min(marks.recommended_bytes));
         let space = Space::new(shared.arena.base(), shared.arena.bytes());
-        State {
+        let state = State {
             shared,
             marks,
             log,
@@ -136,12 +136,14 @@ impl State {
             heap_cap_bytes,
             last_heap_id: 0,
             last_buffer_id: 0,
-        }
+        };
+        state.publish();
+        state
     }
 
     /// Lets readers without the lock see the counters.
     pub(super) fn publish(&self) {
-        self.shared.gauges.publish(&self.stats, self.marks.high_bytes);
+        self.shared.gauges.publish(&self.stats, self.marks.low_bytes, self.marks.high_bytes);
     }
 
     /// Bytes of all heaps.
@@ -395,7 +397,9 @@ impl State {
         self.heap_mut(heap).free_bytes -= size_bytes;
         self.pool_mut(request.rounded.pool).free_bytes -= size_bytes;
         self.stats.allocated.add(size_bytes);
-        self.publish();
+        let pool = request.rounded.pool.index();
+        self.stats.pools[pool] += size_bytes;
+        self.shared.gauges.publish_allocated(&self.stats, pool);
         let record = self.record(index);
         // Written under the lock alone, so no atomic addition is needed.
         record.use_count.store(record.use_count.load(Ordering::Relaxed).wrapping_add(1), Ordering::Relaxed);

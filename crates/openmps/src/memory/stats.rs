@@ -37,6 +37,8 @@ pub struct Stats {
     pub allocated: Stat,
     /// Heaps.
     pub reserved: Stat,
+    /// Blocks that are handed out or waiting for a stream, by pool: small, large, scalar.
+    pub pools: [u64; 3],
 }
 
 impl Stats {
@@ -62,38 +64,67 @@ pub struct Gauges {
     pub reserved: u64,
     /// The most that was handed out.
     pub peak: u64,
+    /// Blocks that are handed out, by pool: small, large, scalar.
+    pub pools: [u64; 3],
+    /// The soft limit; none if there is none.
+    pub low_watermark: Option<u64>,
     /// The hard limit; none if there is none.
     pub high_watermark: Option<u64>,
 }
 
+/// The number of gauges.
+pub(crate) const GAUGES: usize = 8;
+
+/// Words of gauges by place; a limit that is not there is the highest number.
+mod place {
+    pub(super) const ALLOCATED: usize = 0;
+    pub(super) const RESERVED: usize = 1;
+    pub(super) const PEAK: usize = 2;
+    pub(super) const POOLS: usize = 3;
+    pub(super) const LOW: usize = 6;
+    pub(super) const HIGH: usize = 7;
+}
+
 impl Gauges {
-    /// As four words.
-    pub(crate) fn words(self) -> [u64; 4] {
-        [self.allocated, self.reserved, self.peak, self.high_watermark.unwrap_or(u64::MAX)]
+    /// As words, in the order of the fields.
+    pub(crate) fn words(self) -> [u64; GAUGES] {
+        let Self { allocated, reserved, peak, pools: [small, large, scalar], low_watermark, high_watermark } = self;
+        let limit = |limit: Option<u64>| limit.unwrap_or(u64::MAX);
+        [allocated, reserved, peak, small, large, scalar, limit(low_watermark), limit(high_watermark)]
     }
 
-    /// Undoes [`words`](Self::words); none for another number of words.
-    pub(crate) fn from_words(words: &[u64]) -> Option<Self> {
-        let &[allocated, reserved, peak, limit] = words else { return None };
-        Some(Self { allocated, reserved, peak, high_watermark: (limit != u64::MAX).then_some(limit) })
+    fn from_words([allocated, reserved, peak, small, large, scalar, low, high]: [u64; GAUGES]) -> Self {
+        let limit = |word| (word != u64::MAX).then_some(word);
+        let pools = [small, large, scalar];
+        Self { allocated, reserved, peak, pools, low_watermark: limit(low), high_watermark: limit(high) }
     }
 }
 
 /// [`Gauges`] that the lock's holder publishes.
 #[derive(Debug, Default)]
-pub(super) struct PublishedGauges([AtomicU64; 4]);
+pub(super) struct PublishedGauges([AtomicU64; GAUGES]);
 
 impl PublishedGauges {
-    pub(super) fn publish(&self, stats: &Stats, high_watermark: Option<u64>) {
-        let (allocated, reserved) = (stats.allocated, stats.reserved.current);
-        let gauges = Gauges { allocated: allocated.current, reserved, peak: allocated.peak, high_watermark };
-        for (place, word) in self.0.iter().zip(gauges.words()) {
-            place.store(word, Ordering::Relaxed);
-        }
+    fn set(&self, place: usize, word: u64) {
+        self.0[place].store(word, Ordering::Relaxed);
+    }
+
+    /// Blocks were handed out or taken back in `pool`, by its number.
+    pub(super) fn publish_allocated(&self, stats: &Stats, pool: usize) {
+        self.set(place::ALLOCATED, stats.allocated.current);
+        self.set(place::PEAK, stats.allocated.peak);
+        self.set(place::POOLS + pool, stats.pools[pool]);
+    }
+
+    /// Heaps, peaks or limits have changed.
+    pub(super) fn publish(&self, stats: &Stats, low_watermark: Option<u64>, high_watermark: Option<u64>) {
+        self.set(place::RESERVED, stats.reserved.current);
+        self.set(place::PEAK, stats.allocated.peak);
+        self.set(place::LOW, low_watermark.unwrap_or(u64::MAX));
+        self.set(place::HIGH, high_watermark.unwrap_or(u64::MAX));
     }
 
     pub(super) fn read(&self) -> Gauges {
-        let words: [u64; 4] = std::array::from_fn(|index| self.0[index].load(Ordering::Relaxed));
-        Gauges::from_words(&words).unwrap_or_default()
+        Gauges::from_words(std::array::from_fn(|index| self.0[index].load(Ordering::Relaxed)))
     }
 }

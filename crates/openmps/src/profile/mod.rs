@@ -8,6 +8,7 @@
 
 mod clock;
 mod exit;
+mod launch_tensors;
 mod names;
 mod operation;
 mod options;
@@ -27,6 +28,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use thiserror::Error;
 
+pub use launch_tensors::{DTYPES, LaunchTensors, OTHER_DTYPE};
 pub(crate) use names::pipeline;
 pub use names::{NameId, operator};
 pub(crate) use operation::{Encoding, Ticket, encoded, finished, launch, started, waiting};
@@ -35,7 +37,6 @@ use options::Masks;
 pub use options::{LogOptions, ProfileOptions, SignpostTypes};
 pub(crate) use record::Work;
 pub use statistics::{CopyShape, Kind};
-pub(crate) use tensor::note_words;
 pub use tensor::{RETAIN_SHIFT, header as tensor_words};
 
 use crate::settings::{Settings, SettingsError};

@@ -7,6 +7,7 @@ use std::cell::{Cell, RefCell};
 use std::io::{self, Write as _};
 
 use super::clock::{ms, now_ns};
+use super::launch_tensors::LaunchTensors;
 use super::names::{self, NameId};
 use super::options::{LogOptions, Masks, SignpostTypes};
 use super::record::{self, Begin, Encode, Work};
@@ -209,25 +210,16 @@ thread_local! {
     /// What the kernel that the thread is about to encode is told about.
     static LAUNCH: Cell<(u64, Option<(usize, u64)>)> = const { Cell::new((0, None)) };
     /// Its tensors.
-    static LAUNCH_TENSORS: RefCell<Vec<u64>> = const { RefCell::new(Vec::new()) };
-}
-
-/// A thread that is ending has no place for them any more; what it still encodes is not traced.
-fn with_launch_tensors(act: impl FnOnce(&mut Vec<u64>)) {
-    let _ = LAUNCH_TENSORS.try_with(|tensors| act(&mut tensors.borrow_mut()));
+    static LAUNCH_TENSORS: RefCell<LaunchTensors> = RefCell::default();
 }
 
 /// A kernel is about to be encoded by this thread: the log counts it, with the tensors that the caller knows.
-pub(crate) fn launch(label: NameId, tensors: &[u64]) {
+pub(crate) fn launch(label: NameId, tensors: LaunchTensors) {
     let called_ns = now_ns();
     let copy = CopyShape { bytes: 0, is_blocking: false, is_blit: false };
-    LAUNCH.set((called_ns, log_begin(masks(), Kind::Kernel, label, copy, tensors)));
-    if flags() & flag::TRACE != 0 {
-        with_launch_tensors(|kept| {
-            kept.clear();
-            kept.extend_from_slice(tensors);
-        });
-    }
+    LAUNCH.set((called_ns, log_begin(masks(), Kind::Kernel, label, copy, tensors.words())));
+    // A thread that is ending has no place for them any more; what it still encodes is traced without.
+    let _ = LAUNCH_TENSORS.try_with(|kept| kept.replace(tensors));
 }
 
 /// A command enters `stream`. Called with the stream's lock held, before anybody can run the command.
@@ -238,25 +230,24 @@ pub(crate) fn encoded(stream: u32, position: u64, encoding: &Encoding) -> Ticket
         let Encoding { work, label, grid, group } = *encoding;
         let called_ns = if called_ns == 0 { encoded_ns } else { called_ns };
         let encode = Encode { stream, position, work, called_ns, label, run, grid, group };
-        with_launch_tensors(|tensors| {
-            record::encode(encoded_ns, &encode, tensors);
-            tensors.clear();
-        });
+        let tensors = LAUNCH_TENSORS.try_with(RefCell::take).unwrap_or_default();
+        record::encode(encoded_ns, &encode, tensors.words());
     }
     Ticket { run, encoded_ns }
 }
 
-/// The command at `position` starts; returns when.
-pub(crate) fn started(stream: u32, position: u64) -> u64 {
-    let started_ns = now_ns();
+/// The command at `position` starts, directly behind one that ended at `previous_ns` if there is such; returns when. One look at
+/// the clock is enough for both moments.
+pub(crate) fn started(stream: u32, position: u64, previous_ns: Option<u64>) -> u64 {
+    let started_ns = previous_ns.unwrap_or_else(now_ns);
     if flags() & flag::TRACE != 0 {
         record::run(started_ns, stream, position);
     }
     started_ns
 }
 
-/// The command at `position` has run since `started_ns`.
-pub(crate) fn finished(stream: u32, position: u64, ticket: Ticket, started_ns: u64) {
+/// The command at `position` has run since `started_ns`; returns until when.
+pub(crate) fn finished(stream: u32, position: u64, ticket: Ticket, started_ns: u64) -> u64 {
     let end_ns = now_ns();
     if let Some(run) = ticket.run {
         let gpu_ms = ms(end_ns.saturating_sub(started_ns));
@@ -265,6 +256,7 @@ pub(crate) fn finished(stream: u32, position: u64, ticket: Ticket, started_ns: u
     if flags() & flag::TRACE != 0 {
         record::done(end_ns, stream, position, gauges());
     }
+    end_ns
 }
 
 /// Waits with `wait` for `stream`, and notes for how long.

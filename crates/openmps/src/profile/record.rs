@@ -13,7 +13,7 @@ use std::{fs, mem, process, thread};
 use super::names::NameId;
 use super::statistics::{CopyShape, Kind};
 use crate::limits::TRACE_BUFFER_WORDS_MAX;
-use crate::memory::Gauges;
+use crate::memory::{GAUGES, Gauges};
 
 /// A thread's buffer.
 #[derive(Debug)]
@@ -39,17 +39,20 @@ thread_local! {
 pub(super) enum Record<'a> {
     /// An operation of ATen starts on the recording thread.
     Begin(Begin<'a>),
-    /// The recording thread's newest operation ends. Gauges are told when they have changed.
-    End { gauges: Option<Gauges> },
+    /// The recording thread's newest operation ends.
+    End { gauges: Changes },
     /// A command enters a stream, with the tensors of a kernel.
     Encode(Encode, &'a [u64]),
     /// The command at `position` starts.
     Run { stream: u32, position: u64 },
-    /// The command at `position` is done. Gauges are told when they have changed.
-    Done { stream: u32, position: u64, gauges: Option<Gauges> },
+    /// The command at `position` is done.
+    Done { stream: u32, position: u64, gauges: Changes },
     /// The recording thread waited since `since_ns`.
     Wait { stream: u32, since_ns: u64 },
 }
+
+/// The gauges that have changed, by place.
+pub(super) type Changes = [Option<u64>; GAUGES];
 
 /// The start of an operation.
 #[derive(Debug)]
@@ -141,25 +144,33 @@ pub(super) fn begin(time_ns: u64, begin: &Begin<'_>) {
 }
 
 pub(super) fn end(time_ns: u64, gauges: Gauges) {
-    match changed(gauges) {
-        Some(words) => push(END, time_ns, &words, &[]),
-        None => push(END, time_ns, &[], &[]),
-    }
+    with_changes(gauges, |changes| push(END, time_ns, &[], changes));
 }
 
 /// The gauges that were noted last, by any thread.
-static NOTED: [AtomicU64; 4] = [const { AtomicU64::new(0) }; 4];
+static NOTED: [AtomicU64; GAUGES] = [const { AtomicU64::new(0) }; GAUGES];
 
-/// The words of `gauges` if they are others than those that were noted last. Threads that note at the same time may both note
-/// them, or an older value last, which the writer's own look at the gauges mends.
-fn changed(gauges: Gauges) -> Option<[u64; 4]> {
-    let words = gauges.words();
-    let noted: [u64; 4] = std::array::from_fn(|place| NOTED[place].load(Ordering::Relaxed));
-    if words == noted {
-        return None;
+/// Hands on the gauges that are others than those that were noted last: a word of bits that tells which, then their words, or
+/// nothing. Threads that note at the same time may both note them, or an older value last, which the writer's own look at the
+/// gauges mends.
+fn with_changes(gauges: Gauges, note: impl FnOnce(&[u64])) {
+    let mut changes = [0; 1 + GAUGES];
+    let mut count = 1;
+    for (place, word) in gauges.words().into_iter().enumerate() {
+        if NOTED[place].load(Ordering::Relaxed) != word {
+            NOTED[place].store(word, Ordering::Relaxed);
+            changes[0] |= 1 << place;
+            changes[count] = word;
+            count += 1;
+        }
     }
-    NOTED.iter().zip(words).for_each(|(place, word)| place.store(word, Ordering::Relaxed));
-    Some(words)
+    note(if count == 1 { &[] } else { &changes[..count] });
+}
+
+/// What [`with_changes`] handed on.
+fn changes(words: &[u64]) -> Changes {
+    let Some((bits, mut words)) = words.split_first() else { return [None; GAUGES] };
+    std::array::from_fn(|place| if bits >> place & 1 == 0 { None } else { words.split_off_first().copied() })
 }
 
 /// A new trace knows nothing of what was noted before.
@@ -180,10 +191,7 @@ pub(super) fn run(time_ns: u64, stream: u32, position: u64) {
 }
 
 pub(super) fn done(time_ns: u64, stream: u32, position: u64, gauges: Gauges) {
-    match changed(gauges) {
-        Some(words) => push(DONE, time_ns, &[u64::from(stream), position], &words),
-        None => push(DONE, time_ns, &[u64::from(stream), position], &[]),
-    }
+    with_changes(gauges, |changes| push(DONE, time_ns, &[u64::from(stream), position], changes));
 }
 
 pub(super) fn wait(time_ns: u64, stream: u32, since_ns: u64) {
@@ -204,7 +212,7 @@ impl<'a> Record<'a> {
             (BEGIN_PLAIN, [target, called_ns, flags, tensors @ ..]) => {
                 Self::begin([*target, *called_ns, *flags], None, 0, tensors)?
             }
-            (END, gauges) => Self::End { gauges: Gauges::from_words(gauges) },
+            (END, gauges) => Self::End { gauges: changes(gauges) },
             (ENCODE, [target, position, called_ns, index, number, work, a, b, c, tensors @ ..]) => {
                 let (stream, label) = halves(*target);
                 let [(x, y), (z, gx), (gy, gz)] = [a, b, c].map(|&word| halves(word));
@@ -222,8 +230,7 @@ impl<'a> Record<'a> {
             }
             (RUN, [stream, position]) => Self::Run { stream: halves(*stream).0, position: *position },
             (DONE, [stream, position, gauges @ ..]) => {
-                let gauges = Gauges::from_words(gauges);
-                Self::Done { stream: halves(*stream).0, position: *position, gauges }
+                Self::Done { stream: halves(*stream).0, position: *position, gauges: changes(gauges) }
             }
             (WAIT, [stream, since_ns]) => Self::Wait { stream: halves(*stream).0, since_ns: *since_ns },
             _ => return None,
@@ -369,7 +376,7 @@ mod tests {
 
     #[test]
     fn records_come_back_as_they_went_in() {
-        let gauges = Gauges { allocated: 1, reserved: 2, peak: 3, high_watermark: Some(4) };
+        let gauges = Gauges { allocated: 1, reserved: 2, peak: 3, high_watermark: Some(4), ..Gauges::default() };
         begin(
             10,
             &Begin {
@@ -411,20 +418,20 @@ mod tests {
             assert_eq!(log.take(&mut words), 0);
         }
         let texts: Vec<String> = Record::all(&words).map(|(time, record)| format!("{time} {record:?}")).collect();
-        let gauges = "Gauges { allocated: 1, reserved: 2, peak: 3, high_watermark: Some(4) }";
+        let none = "[None, None, None, None, None, None, None, None]";
         assert_eq!(
             texts,
             [
                 "10 Begin(Begin { kind: Copy, stream: 3, name: NameId(7), called_ns: 9, run: Some((5, 6)), copy: CopyShape \
                  { bytes: 64, is_blocking: true, is_blit: false }, tensors: [11, 12] })"
                     .to_owned(),
-                format!("20 End {{ gauges: Some({gauges}) }}"),
+                "20 End { gauges: [Some(1), Some(2), Some(3), None, None, None, Some(18446744073709551615), Some(4)] }".to_owned(),
                 "30 Encode(Encode { stream: 1, position: 2, work: Dispatch, called_ns: 29, label: NameId(8), run: None, \
                  grid: [1, 2, 3], group: [4, 5, 6] }, [13])"
                     .to_owned(),
                 "40 Run { stream: 1, position: 2 }".to_owned(),
-                "50 Done { stream: 1, position: 2, gauges: None }".to_owned(),
-                format!("55 Done {{ stream: 1, position: 3, gauges: Some({}) }}", gauges.replace("allocated: 1", "allocated: 9")),
+                format!("50 Done {{ stream: 1, position: 2, gauges: {none} }}"),
+                format!("55 Done {{ stream: 1, position: 3, gauges: {} }}", none.replacen("None", "Some(9)", 1)),
                 "60 Wait { stream: 1, since_ns: 55 }".to_owned(),
                 "70 Begin(Begin { kind: Graph, stream: 0, name: NameId(1), called_ns: 68, run: None, copy: CopyShape \
                  { bytes: 0, is_blocking: false, is_blit: false }, tensors: [11] })"

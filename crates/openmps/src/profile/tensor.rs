@@ -4,12 +4,6 @@
 
 use std::fmt::Write as _;
 
-use openmps_engine::{Binding, Bindings, BufferIndex};
-
-use super::{flag, flags};
-use crate::capture::TensorNote;
-use crate::memory;
-
 /// `c10::ScalarType`'s names and element sizes in bytes, by number.
 const TYPES: [(&str, u64); 47] = [
     ("Byte", 1),
@@ -163,63 +157,6 @@ pub(super) fn key(name: &str, words: &[u64]) -> String {
         tensor.spell(&mut text);
     }
     text
-}
-
-/// PyTorch's dtypes with the numbers of their scalar types.
-const DTYPES: [(&str, u64); 20] = [
-    ("uint8", 0),
-    ("int8", 1),
-    ("int16", 2),
-    ("int32", 3),
-    ("int64", 4),
-    ("float16", 5),
-    ("float32", 6),
-    ("float64", 7),
-    ("complex32", 8),
-    ("complex64", 9),
-    ("complex128", 10),
-    ("bool", 11),
-    ("bfloat16", 15),
-    ("float8_e5m2", 23),
-    ("float8_e4m3fn", 24),
-    ("float8_e5m2fnuz", 25),
-    ("float8_e4m3fnuz", 26),
-    ("uint16", 27),
-    ("uint32", 28),
-    ("uint64", 29),
-];
-
-/// What a caller says about the tensors of a kernel, in words; what is bound tells where each lies.
-pub(crate) fn note_words(notes: &[(u32, TensorNote)], bindings: &Bindings) -> Vec<u64> {
-    let mut words = Vec::new();
-    for (index, TensorNote { dtype, sizes, .. }) in notes {
-        let Ok(rank) = u8::try_from(sizes.len()) else { continue };
-        let number = DTYPES.iter().find(|(name, _)| name == dtype).map_or(0xff, |&(_, number)| number);
-        let header = number | u64::from(rank) << header::RANK_SHIFT;
-        // Numbers of the host are bound by value.
-        let address = match bindings.buffer(BufferIndex(*index)) {
-            Some(&Binding::Buffer { address, .. }) => Some(address),
-            Some(Binding::Null) => None,
-            _ => {
-                words.push(header);
-                words.extend(sizes);
-                continue;
-            }
-        };
-        match address.filter(|_| flags() & flag::BUFFER_IDS != 0) {
-            Some(address) => words.extend([header | header::MPS | header::BUFFER, buffer_word(address)]),
-            None => words.push(header | header::MPS),
-        }
-        words.extend(sizes);
-    }
-    words
-}
-
-/// Number and retain count of the block at `address`; 0 where there is none.
-fn buffer_word(address: u64) -> u64 {
-    let pointer = usize::try_from(address).map_or(std::ptr::null(), std::ptr::without_provenance);
-    let block = memory::existing_allocator().and_then(|allocator| allocator.block_containing(pointer));
-    block.map_or(0, |block| block.id | u64::from(block.retain_count) << RETAIN_SHIFT)
 }
 
 #[cfg(test)]

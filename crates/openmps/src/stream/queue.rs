@@ -210,8 +210,9 @@ impl Queue {
     }
 
     fn run_batch(&self, batch: &mut Vec<Command>, epoch: u64) {
+        let mut previous_ns = None;
         for command in batch.drain(..) {
-            let result = self.run(command);
+            let result = self.run(command, &mut previous_ns);
             if self.epoch.load(Ordering::Acquire) != epoch {
                 return;
             }
@@ -223,13 +224,17 @@ impl Queue {
         }
     }
 
-    /// Runs the command after the last finished one; the profiler is told if it has seen the command enter.
-    fn run(&self, command: Command) -> Result<(), StreamError> {
-        let Some(ticket) = command.ticket else { return self.run_observed(command) };
+    /// Runs the command after the last finished one; the profiler is told if it has seen the command enter. `previous_ns` is
+    /// when the batch's previous command ended, by the profiler.
+    fn run(&self, command: Command, previous_ns: &mut Option<u64>) -> Result<(), StreamError> {
+        let Some(ticket) = command.ticket else {
+            *previous_ns = None;
+            return self.run_observed(command);
+        };
         let position = self.completed.load(Ordering::Acquire) + 1;
-        let started_ns = profile::started(self.id, position);
+        let started_ns = profile::started(self.id, position, *previous_ns);
         let result = self.run_observed(command);
-        profile::finished(self.id, position, ticket, started_ns);
+        *previous_ns = Some(profile::finished(self.id, position, ticket, started_ns));
         result
     }
 

@@ -171,7 +171,9 @@ impl Writer {
             }
             self.keep(words);
         }
-        self.timeline.count(now_ns(), memory::existing_allocator().map(memory::Allocator::gauges));
+        if let Some(allocator) = memory::existing_allocator() {
+            self.timeline.count(now_ns(), allocator.gauges().words().map(Some));
+        }
     }
 }
 

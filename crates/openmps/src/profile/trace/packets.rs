@@ -1,11 +1,11 @@
 //! Packets in the order in which they are made: tracks and names are described when they first occur.
 
 use std::collections::HashMap;
-use std::{env, process};
+use std::{env, mem, process};
 
 use openmps_trace::perfetto::message::{
     Clock, ClockSnapshot, CounterDescriptor, DebugAnnotation, EventType, InternedData, InternedName, ProcessDescriptor,
-    SEQ_INCREMENTAL_STATE_CLEARED, SEQ_NEEDS_INCREMENTAL_STATE, ThreadDescriptor, Trace, TracePacket, TrackDescriptor,
+    SEQ_INCREMENTAL_STATE_CLEARED, SEQ_NEEDS_INCREMENTAL_STATE, ThreadDescriptor, TracePacket, TrackDescriptor,
     TrackEvent, UNIT_SIZE_BYTES,
 };
 use prost::Message as _;
@@ -13,6 +13,8 @@ use prost::Message as _;
 use super::super::clock::{CLOCKS, read_ns};
 use super::super::statistics::Kind;
 
+/// What stands before each packet in a file: field 1 of `Trace`, with a length.
+const PACKET_KEY: u8 = 1 << 3 | 2;
 /// The one sequence of packets in a file.
 const SEQUENCE: u32 = 1;
 
@@ -117,7 +119,9 @@ impl Annotation {
 /// Packets on their way to the file.
 #[derive(Debug)]
 pub(super) struct Packets {
-    trace: Trace,
+    bytes: Vec<u8>,
+    /// The newest packet, to which flows may be added. Only one is kept as a message: all of a busy round would be many megabytes.
+    newest: Option<TracePacket>,
     names: HashMap<String, u64>,
     threads: HashMap<u64, Track>,
     queues: HashMap<u32, Track>,
@@ -131,7 +135,8 @@ impl Packets {
         // Numbers of tracks should differ from those of other files, which a viewer may show together.
         let first = u64::from(process::id()) << 32 | 1;
         let mut packets = Self {
-            trace: Trace::default(),
+            bytes: Vec::new(),
+            newest: None,
             names: HashMap::new(),
             threads: HashMap::new(),
             queues: HashMap::new(),
@@ -176,12 +181,25 @@ impl Packets {
 
     /// Moves the packets to the end of `bytes`.
     pub(super) fn take(&mut self, bytes: &mut Vec<u8>) {
-        self.trace.encode(bytes).expect("a Vec takes all bytes");
-        self.trace.packet.clear();
+        self.encode_newest();
+        if bytes.is_empty() {
+            // Both keep their memory.
+            mem::swap(bytes, &mut self.bytes);
+        } else {
+            bytes.append(&mut self.bytes);
+        }
     }
 
     fn push(&mut self, packet: TracePacket) {
-        self.trace.packet.push(TracePacket { trusted_packet_sequence_id: SEQUENCE, ..packet });
+        self.encode_newest();
+        self.newest = Some(TracePacket { trusted_packet_sequence_id: SEQUENCE, ..packet });
+    }
+
+    fn encode_newest(&mut self) {
+        if let Some(packet) = self.newest.take() {
+            self.bytes.push(PACKET_KEY);
+            packet.encode_length_delimited(&mut self.bytes).expect("a Vec takes all bytes");
+        }
     }
 
     fn describe(&mut self, track_descriptor: TrackDescriptor) {
@@ -323,14 +341,14 @@ impl Packets {
 
     /// The newest event is a step of `flow`.
     pub(super) fn continue_flow(&mut self, flow: u64) {
-        if let Some(event) = self.trace.packet.last_mut().and_then(|packet| packet.track_event.as_mut()) {
+        if let Some(event) = self.newest.as_mut().and_then(|packet| packet.track_event.as_mut()) {
             event.flow_ids.push(flow);
         }
     }
 
     /// The newest event is the end of `flow`.
     pub(super) fn terminate(&mut self, flow: u64) {
-        if let Some(event) = self.trace.packet.last_mut().and_then(|packet| packet.track_event.as_mut()) {
+        if let Some(event) = self.newest.as_mut().and_then(|packet| packet.track_event.as_mut()) {
             event.terminating_flow_ids.push(flow);
         }
     }

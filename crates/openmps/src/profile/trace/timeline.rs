@@ -8,12 +8,12 @@ use std::collections::HashMap;
 
 use super::super::clock::ms;
 use super::super::names::{self, NameId};
-use super::super::record::{Begin, Encode, Record, Work};
+use super::super::record::{Begin, Changes, Encode, Record, Work};
 use super::super::statistics::{self, CopyShape, Kind};
 use super::super::tensor;
 use super::super::text::{self, Times};
 use super::packets::{Annotation, Category, Packets, Track};
-use crate::memory::Gauges;
+use crate::memory::GAUGES;
 
 /// What a trace shows.
 #[derive(Clone, Copy, Debug)]
@@ -112,12 +112,21 @@ pub(super) struct Timeline {
     lanes: HashMap<u32, Vec<Lane>>,
     open: HashMap<u64, Vec<Open>>,
     commands: HashMap<(u32, u64), Command>,
-    gauges: [Option<u64>; 4],
+    gauges: Changes,
     last_flow: u64,
 }
 
-/// Names of the counters, in the order of [`Gauges`].
-const COUNTERS: [&str; 4] = ["allocated", "driver allocated", "peak allocated", "high watermark"];
+/// Names of the counters, in the order of [`Gauges`](crate::memory::Gauges).
+const COUNTERS: [&str; GAUGES] = [
+    "allocated",
+    "driver allocated",
+    "peak allocated",
+    "small pool",
+    "large pool",
+    "scalar pool",
+    "low watermark",
+    "high watermark",
+];
 
 impl Timeline {
     pub(super) fn new(show: Show, time_ns: u64) -> Self {
@@ -127,7 +136,7 @@ impl Timeline {
             lanes: HashMap::new(),
             open: HashMap::new(),
             commands: HashMap::new(),
-            gauges: [None; 4],
+            gauges: [None; GAUGES],
             last_flow: 0,
         }
     }
@@ -327,13 +336,10 @@ impl Timeline {
         self.packets.end(time_ns, lane.track);
     }
 
-    /// Writes the counters that have changed; no gauges mean that none has.
-    pub(super) fn count(&mut self, time_ns: u64, gauges: Option<Gauges>) {
-        let Some(gauges) = gauges else { return };
-        let Gauges { allocated, reserved, peak, high_watermark } = gauges;
-        let values = [Some(allocated), Some(reserved), Some(peak), high_watermark];
-        for (index, value) in values.into_iter().enumerate() {
-            if let (Some(value), true) = (value, value != self.gauges[index]) {
+    /// Writes the counters that have changed. A limit that is not there has none.
+    pub(super) fn count(&mut self, time_ns: u64, gauges: Changes) {
+        for (index, value) in gauges.into_iter().enumerate() {
+            if let (Some(value), true) = (value.filter(|value| *value != u64::MAX), value != self.gauges[index]) {
                 self.packets.counter(time_ns, COUNTERS[index], value);
                 self.gauges[index] = Some(value);
             }

@@ -21,7 +21,16 @@ pub(super) struct Curve {
 }
 
 /// What the allocator's counters are called.
-const ALLOCATOR: [&str; 4] = ["mps allocated", "mps driver allocated", "mps peak allocated", "mps high watermark"];
+const ALLOCATOR: [&str; 8] = [
+    "mps allocated",
+    "mps driver allocated",
+    "mps peak allocated",
+    "mps small pool",
+    "mps large pool",
+    "mps scalar pool",
+    "mps low watermark",
+    "mps high watermark",
+];
 
 /// The allocator's memory, and all other counters; times count from `start_ns`.
 pub(super) fn curves(trace: &Trace, start_ns: u64) -> (Memory, Vec<Curve>) {
@@ -50,20 +59,18 @@ pub(super) fn curves(trace: &Trace, start_ns: u64) -> (Memory, Vec<Curve>) {
 fn memory(trace: &Trace, start_ns: u64) -> Memory {
     let place = |name: &str| trace.tracks.iter().position(|track| track.name == name);
     let places = ALLOCATOR.map(place);
-    let mut now = [0u64; 4];
-    let mut has_limit = false;
-    let mut rows: Vec<(u64, [u64; 4])> = Vec::new();
+    let mut now = [None; 8];
+    let mut rows: Vec<(u64, [Option<u64>; 8])> = Vec::new();
     for sample in &trace.samples {
         let Some(which) = places.iter().position(|place| *place == Some(sample.track)) else { continue };
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "casts of floats saturate")]
         let value = sample.value as u64;
-        now[which] = value;
-        has_limit |= which == 3;
+        now[which] = Some(value);
         let time_ns = sample.time_ns.saturating_sub(start_ns);
         match rows.last_mut().filter(|row| row.0 == time_ns) {
             Some(row) => row.1 = now,
             None => rows.push((time_ns, now)),
         }
     }
-    Memory::of_counters(&rows, has_limit.then_some(now[3]))
+    Memory::of_counters(&rows)
 }

@@ -90,14 +90,19 @@ impl Memory {
         memory
     }
 
-    /// Curves of what counters tell: times with bytes in blocks, in heaps and at most in blocks. Pools are not told apart there.
-    pub(super) fn of_counters(rows: &[(u64, [u64; 4])], high: Option<u64>) -> Self {
-        let mut memory = Self { high, ..Self::default() };
+    /// Curves of what counters tell: times with bytes in blocks, in heaps and at most in blocks, by pool, and both limits. What
+    /// is of no known pool is the base.
+    pub(super) fn of_counters(rows: &[(u64, [Option<u64>; 8])]) -> Self {
+        let limit = |place: usize| rows.last().and_then(|(_, values)| values[place]);
+        let mut memory = Self { low: limit(6), high: limit(7), ..Self::default() };
         let step = rows.len().div_ceil(POINTS_MAX).max(1);
-        for (number, (time_ns, [current, driver, peak, _])) in rows.iter().enumerate() {
+        for (number, (time_ns, values)) in rows.iter().enumerate() {
             if number % step == 0 || number + 1 == rows.len() {
-                memory.push(*time_ns, *current, *driver, Now { base: *current, pools: [0; 3] });
-                memory.peak.push(*peak);
+                let [current, driver, peak, small, large, scalar, ..] = values.map(Option::unwrap_or_default);
+                let pools = [small, large, scalar];
+                let base = pools.iter().fold(current, |rest, pool| rest.saturating_sub(*pool));
+                memory.push(*time_ns, current, driver, Now { base, pools });
+                memory.peak.push(peak);
             }
         }
         memory
