@@ -48,6 +48,14 @@ impl<'m> Analysis<'m> {
         };
         let instructions: Vec<Vec<Instruction<'m>>> = graph.blocks.iter().map(|block| block.instructions()).collect();
         while analysis.step(module, graph, &instructions) {}
+        // Phis that nothing defined comes to, and what is computed from them.
+        let phis = instructions.iter().flatten().filter(|it| it.opcode().is(PlainOp::Phi)).map(|phi| phi.as_value());
+        for phi in phis.collect::<Vec<_>>() {
+            if analysis.known(phi).is_none() {
+                analysis.shapes.insert(phi, Shape::Uniform);
+                while analysis.step(module, graph, &instructions) {}
+            }
+        }
         analysis.check_loop_values(graph, &instructions)?;
         Ok(analysis)
     }

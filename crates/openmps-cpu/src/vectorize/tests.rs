@@ -320,6 +320,34 @@ end:
 }
 
 #[test]
+fn what_is_computed_from_undefined_values_alone_has_a_shape() {
+    check(
+        "entry:
+  %odd = trunc i32 %x to i1
+  br label %loop
+loop:
+  %never = phi i32 [ undef, %entry ], [ %chosen, %loop.end ]
+  %i = phi i32 [ 0, %entry ], [ %next, %loop.end ]
+  %chosen = select i1 %odd, i32 %never, i32 %never
+  %next = add i32 %i, 1
+  %more = icmp ult i32 %next, %y
+  br i1 %more, label %loop.end, label %out
+loop.end:
+  br label %loop
+out:
+  ret void",
+        &expect![[r"
+            odd: varying
+            never: varying
+            i: uniform
+            chosen: varying
+            next: uniform
+            more: uniform
+        "]],
+    );
+}
+
+#[test]
 fn a_value_that_leaves_a_divergent_loop_by_itself_is_refused() {
     let body = "entry:
   br label %loop

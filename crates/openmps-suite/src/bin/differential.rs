@@ -173,7 +173,7 @@ struct Batch {
 }
 
 /// Libraries of one process: its memory grows with every kernel that it compiles.
-const BATCH: u64 = 40;
+const BATCH: u64 = 12;
 
 fn batch(seed: u64, time: Duration) -> Batch {
     let mut child = process(&["work", &seed.to_string(), &BATCH.to_string()])

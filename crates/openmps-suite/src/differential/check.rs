@@ -20,6 +20,9 @@ pub const LAUNCHES: u64 = 256;
 /// Launches with the same inputs and other grids.
 const LAUNCHES_OF_INPUTS: u64 = 4;
 
+/// Names the folder for each engine's code after each pass.
+const DUMP_VARIABLE: &str = "OPENMPS_FUZZ_DUMP";
+
 /// What was done.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
@@ -82,7 +85,8 @@ struct Contender {
 /// Every engine, each with a cache of its own. Threads that never wait are no fibers.
 fn contenders(kernel: &Kernel) -> Vec<Contender> {
     let contender = |name, generator: Arc<dyn CodeGenerator>, engine| {
-        let options = EngineOptions { engine, ..EngineOptions::default() };
+        let dump_dir = std::env::var(DUMP_VARIABLE).ok().map(|folder| format!("{folder}/{name}"));
+        let options = EngineOptions { engine, dump_dir, ..EngineOptions::default() };
         Contender { name, engine: CpuEngine::new(generator), options }
     };
     let mut all = vec![
