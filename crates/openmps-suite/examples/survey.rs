@@ -1,5 +1,6 @@
 //! Compiles kernels of Metal libraries with the vector engine and says what became of them: `survey COUNT SEED LIBRARY...`, or names
-//! after `--kernel`. Prints a line a kernel (microseconds of CPU time, vectorised or the reason) and totals.
+//! after `--kernel`. Prints a line a kernel (microseconds of CPU time, vectorised or the reason) and totals. `SURVEY_ENGINE` is
+//! `vector` (as when it is not set), `auto`, `scalar` or `refusals`, which finds what `vector` refuses without generating code.
 #![expect(clippy::print_stdout, reason = "a program that prints its findings")]
 
 use std::collections::BTreeMap;
@@ -25,6 +26,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     let (count, mut random) = (count.parse::<usize>()?, Random::new(seed.parse()?));
     let split = libraries.iter().position(|word| word == "--kernel").unwrap_or(libraries.len());
     let named: Vec<&String> = libraries.iter().skip(split + 1).collect();
+    let wanted = std::env::var("SURVEY_ENGINE").unwrap_or_default();
+    let finds_refusals = wanted == "refusals";
     let mut totals: BTreeMap<String, usize> = BTreeMap::new();
     let mut times = Vec::new();
     for path in &libraries[..split] {
@@ -45,9 +48,9 @@ fn main() -> Result<(), Box<dyn Error>> {
                 continue;
             };
             let engine = CpuEngine::new(Arc::new(LlvmCodeGenerator));
-            let choice = match std::env::var("SURVEY_ENGINE").as_deref() {
-                Ok("scalar") => EngineChoice::Scalar,
-                Ok("auto") => EngineChoice::Auto,
+            let choice = match wanted.as_str() {
+                "scalar" => EngineChoice::Scalar,
+                "auto" => EngineChoice::Auto,
                 _ => EngineChoice::Vector,
             };
             let options = EngineOptions {
@@ -56,14 +59,17 @@ fn main() -> Result<(), Box<dyn Error>> {
                 ..EngineOptions::default()
             };
             let start = thread_micros();
-            let result = engine.compile(&air, &signature, &options);
+            let result = if finds_refusals {
+                LlvmCodeGenerator.vector_refusal(&air, &signature, &options)
+            } else {
+                let compiled = engine.compile(&air, &signature, &options);
+                compiled.map(|_| engine.counts().refused.keys().next().copied())
+            };
             let micros = thread_micros() - start;
             let outcome = match result {
                 Err(error) => format!("failed: {error}"),
-                Ok(_) => match engine.counts().refused.keys().next() {
-                    Some(reason) => format!("refused: {reason}"),
-                    None => "vectorised".to_owned(),
-                },
+                Ok(Some(reason)) => format!("refused: {reason}"),
+                Ok(None) => "vectorised".to_owned(),
             };
             println!("{micros}\t{outcome}\t{name}");
             *totals.entry(outcome.chars().take(60).collect()).or_default() += 1;

@@ -13,6 +13,7 @@ mod facts;
 mod isolate;
 mod observe;
 mod optimize;
+mod packing;
 mod sites;
 mod stack;
 mod step;
@@ -75,6 +76,22 @@ impl CodeGenerator for FiberCodeGenerator {
 }
 
 impl LlvmCodeGenerator {
+    /// Why a kernel would not be vectors as `options` ask for them; none where it would. Far cheaper than making the code.
+    ///
+    /// # Errors
+    /// As [`CodeGenerator::generate`].
+    pub fn vector_refusal(
+        &self,
+        air: &VerifiedAir,
+        signature: &KernelSignature,
+        options: &EngineOptions,
+    ) -> Result<Option<Refusal>, EngineError> {
+        let machine = TargetMachine::host(CodeGenLevel::Default).map_err(internal)?;
+        let context = Context::new();
+        let mut module = context.parse_bitcode(air.bitcode()).map_err(internal)?;
+        vector::refusal(&mut module, &machine, signature, options)
+    }
+
     /// The assembly text of the same code, for people.
     ///
     /// # Errors

@@ -7,9 +7,10 @@ use openmps_llvm::{Module, PassOptions, TargetMachine};
 use super::entry::Form;
 use super::observe::Observer;
 use super::{
-    bound, check_calls, constant, facts, inline, internal, isolate, link_text, prepare, stack, step, threadgroup,
+    bound, check_calls, constant, facts, inline, internal, isolate, link_text, packing, prepare, stack, step,
+    threadgroup,
 };
-use crate::abi::{KERNEL_SYMBOL, SIMD_WIDTH, WholeSimdgroups};
+use crate::abi::{KERNEL_SYMBOL, KernelInfo, SIMD_WIDTH, WholeSimdgroups};
 use crate::lower::{self, Lanes};
 use crate::split::{self, STEP, Steps, Ways};
 use crate::vectorize::{self, Barriers, Refusal};
@@ -50,6 +51,33 @@ impl From<Refusal> for Failure {
     }
 }
 
+/// What is known of a module with the function of a SIMD-group.
+struct Vectorized {
+    facts: KernelInfo,
+    /// Whether SIMD-groups can be told apart.
+    tells_simdgroups: bool,
+    /// How SIMD-groups go from barrier to barrier; none without barriers.
+    ways: Option<Ways>,
+}
+
+/// Why the kernel has no vector form, found without generating code of it; none when it has one.
+///
+/// # Errors
+/// What keeps it from any form.
+pub(super) fn refusal(
+    module: &mut Module<'_>,
+    machine: &TargetMachine,
+    signature: &KernelSignature,
+    options: &EngineOptions,
+) -> Result<Option<Refusal>, EngineError> {
+    let mut observer = Observer::new(options, &signature.name);
+    match vectorized(module, machine, signature, options, &mut observer) {
+        Ok(_) => Ok(None),
+        Err(Failure::Refused(reason)) => Ok(Some(reason)),
+        Err(Failure::Error(error)) => Err(error),
+    }
+}
+
 /// Makes the module the vector code of the kernel.
 ///
 /// # Errors
@@ -61,7 +89,35 @@ pub(super) fn build(
     options: &EngineOptions,
 ) -> Result<(), Failure> {
     let mut observer = Observer::new(options, &signature.name);
-    let kernel = prepare(module, machine, signature, &mut observer)?;
+    let Vectorized { mut facts, tells_simdgroups, ways } =
+        vectorized(module, machine, signature, options, &mut observer)?;
+    if let Some(ways) = ways {
+        facts.frame_bytes = split_at_barriers(module, machine, tells_simdgroups, ways)?;
+        facts.step_threads = u32::try_from(SIMD_WIDTH).expect("32");
+        observer.after("barriers", module)?;
+        run_passes(module, machine, BEFORE_BOUNDS)?;
+        bound::run(module);
+        observer.after("bounds", module)?;
+    } else {
+        link_text(module, machine, &step::driver(tells_simdgroups))?;
+        isolate::hide_all_but(module, KERNEL_SYMBOL);
+    }
+    run_passes(module, machine, AFTER)?;
+    observer.after("optimize", module)?;
+    check_calls(module, signature)?;
+    facts::store(module, machine, facts, signature)?;
+    Ok(())
+}
+
+/// Makes the function of a SIMD-group out of the kernel.
+fn vectorized(
+    module: &mut Module<'_>,
+    machine: &TargetMachine,
+    signature: &KernelSignature,
+    options: &EngineOptions,
+    observer: &mut Observer,
+) -> Result<Vectorized, Failure> {
+    let kernel = prepare(module, machine, signature, observer)?;
     let has_lane_operations = lower_intrinsics(module, machine, signature)?;
     observer.after("lower", module)?;
     let source = {
@@ -92,6 +148,9 @@ pub(super) fn build(
         vectorize::Request { whole_simdgroups: tells_simdgroups, has_lane_operations, choice: options.engine };
     request.check_source(module.function(KERNEL_SYMBOL).expect("the source was linked"))?;
     run_passes(module, machine, BEFORE)?;
+    if packing::run(&module.builder(), module.function(KERNEL_SYMBOL).expect("the source was linked")) {
+        run_passes(module, machine, "function(dce)")?;
+    }
     observer.after("before-vectorize", module)?;
     let ways = match vectorize::run(module, machine, request)? {
         Barriers::None => None,
@@ -99,22 +158,7 @@ pub(super) fn build(
         Barriers::Apart => Some(Ways::Own),
     };
     observer.after("vectorize", module)?;
-    if let Some(ways) = ways {
-        facts.frame_bytes = split_at_barriers(module, machine, tells_simdgroups, ways)?;
-        facts.step_threads = u32::try_from(SIMD_WIDTH).expect("32");
-        observer.after("barriers", module)?;
-        run_passes(module, machine, BEFORE_BOUNDS)?;
-        bound::run(module);
-        observer.after("bounds", module)?;
-    } else {
-        link_text(module, machine, &step::driver(tells_simdgroups))?;
-        isolate::hide_all_but(module, KERNEL_SYMBOL);
-    }
-    run_passes(module, machine, AFTER)?;
-    observer.after("optimize", module)?;
-    check_calls(module, signature)?;
-    facts::store(module, machine, facts, signature)?;
-    Ok(())
+    Ok(Vectorized { facts, tells_simdgroups, ways })
 }
 
 /// Makes the function of a SIMD-group the exported one, with loops between barriers; returns the bytes of a SIMD-group's frame.
