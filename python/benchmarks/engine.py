@@ -3,9 +3,10 @@
 Each kernel is written in Metal, and the same work is done by a C function (clang -O3 -march=native -ffast-math, with libmvec), by the same kernel on
 PoCL where that is installed (Debian package pocl-opencl-icd) and by ATen's op on the CPU where there is one. All are measured in turn.
 A figure is how many times faster the engine is than the reference: the median of the pairs, and the quartiles. Results are
-compared before anything is measured.
+compared before anything is measured. Kernels are compiled with fast math, as the C functions and PoCL's kernels are; ATen's ops are not, and
+`--safe-math` is what `torch.mps.compile_shader` does without PYTORCH_MPS_FAST_MATH=1.
 
-Usage: engine.py [--engine scalar|vector] [--all-cores] [--large] [--samples N] [--library] [KERNEL...]
+Usage: engine.py [--engine scalar|vector] [--safe-math] [--all-cores] [--large] [--samples N] [--library] [KERNEL...]
 `--large` takes working sets beyond the caches, `--library` measures kernels of PyTorch's own Metal library against ATen's ops.
 """
 
@@ -30,6 +31,7 @@ def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="engine.py")
     parser.add_argument("kernel", nargs="*")
     parser.add_argument("--engine", choices=["auto", "scalar", "vector"], default="auto")
+    parser.add_argument("--safe-math", action="store_true")
     parser.add_argument("--all-cores", action="store_true")
     parser.add_argument("--large", action="store_true")
     parser.add_argument("--library", action="store_true")
@@ -195,6 +197,7 @@ def main() -> None:
     os.environ |= {"OMP_NUM_THREADS": str(threads), "POCL_MAX_PTHREAD_COUNT": str(threads), "POCL_CPU_MAX_CU_COUNT": str(threads)}
     if options.engine != "auto":
         os.environ["OPENMPS_ENGINE"] = options.engine
+    os.environ["PYTORCH_MPS_FAST_MATH"] = "0" if options.safe_math else "1"
     import torch
     from kernels import elementwise, host, matrices, rows, torch_library
     from timing import machine as machine_line
@@ -212,7 +215,7 @@ def main() -> None:
     library, opencl = host.compile_c(cases), host.pocl()
     with ThreadPoolExecutor(threads) as pool:
         machine = Machine(library, pool, threads)
-        print(f"# engine {options.engine}, {threads} threads, limits: {machine.bandwidth / 1e9:.1f} GB/s, {machine.flops / 1e9:.0f} Gflop/s", end="")
+        print(f"# engine {options.engine}, {'safe' if options.safe_math else 'fast'} math, {threads} threads, limits: {machine.bandwidth / 1e9:.1f} GB/s, {machine.flops / 1e9:.0f} Gflop/s", end="")
         print("" if opencl else ", PoCL is not installed")
         ratios = table(
             cases, machine, compiled=lambda case: torch.mps.compile_shader(case.metal()), library=library, opencl=opencl, pool=pool,

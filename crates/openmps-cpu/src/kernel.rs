@@ -226,11 +226,14 @@ impl Dispatch<'_> {
                 frames,
             };
             let [mut x, mut y, mut z] = context.position;
+            let last = groups.map(|count| count - 1);
+            let (whole, at_edge) = (self.grid.group, self.grid.group_size_at(last));
+            let size_at = |axis: usize, place: u32| if place == last[axis] { at_edge[axis] } else { whole[axis] };
             for _ in first..end {
                 // Word by word: a word that was just written is not read at another width, which would wait for the stores of
                 // the threadgroup before.
                 context.position = [x, y, z];
-                context.size = self.grid.group_size_at([x, y, z]);
+                context.size = [size_at(0, x), size_at(1, y), size_at(2, z)];
                 self.run_group(&context)?;
                 (x, y, z) = advance((x, y, z), groups);
             }

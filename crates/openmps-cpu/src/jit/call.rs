@@ -57,6 +57,7 @@ impl Entry {
     }
 
     /// The function for one thread, when the kernel needs threads that can wait for each other.
+    #[inline]
     pub(crate) fn fiber(&self) -> Option<FiberEntry> {
         match self.function {
             Function::Fiber(entry) => Some(entry),
@@ -70,6 +71,7 @@ impl Entry {
     /// - `context.arguments` has a word for every parameter, and used buffers are addresses of memory that outlives the call
     ///   and is as large as the kernel's accesses: the dispatcher's caller vouches for that, as Metal's does.
     /// - `context.threadgroup_memory` has the bytes that the kernel declares plus all dynamic ones.
+    #[inline]
     pub(crate) unsafe fn run_group(&self, context: &GroupContext) -> bool {
         match self.function {
             Function::Loop(entry) => {

@@ -22,7 +22,7 @@ const LANE_NAME: &str = "lane";
 pub(super) fn run(module: &mut Module<'_>, machine: &TargetMachine) -> Result<u64, EngineError> {
     answer_lane_index(module);
     module.run_passes(PREPARE, Some(machine), PassOptions::default()).map_err(internal)?;
-    let split = split::run(module, Ways::Own).map_err(internal)?;
+    let split = split::run(module, Steps::Threads, Ways::Own).map_err(internal)?;
     link_text(module, machine, &split::driver_text(&split, Steps::Threads))?;
     isolate::hide_all_but(module, KERNEL_SYMBOL);
     module.run_passes("always-inline,globaldce", Some(machine), PassOptions::default()).map_err(internal)?;

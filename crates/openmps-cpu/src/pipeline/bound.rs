@@ -279,30 +279,20 @@ impl<'m> Walk<'_, 'm> {
 
     /// Of all lanes; none where it may be either.
     fn comparison(&mut self, test: Instruction<'m>) -> Option<u64> {
-        use IntPredicate as P;
         let bits = test.operand(0).ty().scalar().int_bits().filter(|&bits| bits < 64)?;
-        let (left, right) = (self.interval(test.operand(0))?, self.interval(test.operand(1))?);
-        let is_plain = left.high.max(right.high) <= max_of(bits) / 2;
-        let less = |a: Interval, b: Interval| match () {
-            () if a.high < b.low => Some(1),
-            () if a.low >= b.high => Some(0),
-            () => None,
-        };
-        let equal = match (left.number(), right.number()) {
-            (Some(a), Some(b)) => Some(u64::from(a == b)),
-            _ if left.high < right.low || right.high < left.low => Some(0),
-            _ => None,
-        };
-        let not = |truth: Option<u64>| truth.map(|truth| truth ^ 1);
-        match test.int_predicate()? {
-            P::Slt | P::Sge | P::Sgt | P::Sle if !is_plain => None,
-            P::Ult | P::Slt => less(left, right),
-            P::Uge | P::Sge => not(less(left, right)),
-            P::Ugt | P::Sgt => less(right, left),
-            P::Ule | P::Sle => not(less(right, left)),
-            P::Eq => equal,
-            P::Ne => not(equal),
+        let predicate = test.int_predicate()?;
+        let (left, other) = (self.interval(test.operand(0))?, test.operand(1));
+        let lanes = other.ty().lanes();
+        if lanes < 2 || !other.is_constant() {
+            return truth(predicate, left, self.interval(other)?, bits);
         }
+        // Constants of lanes may lie far apart: 0, -1, -2.
+        let mut truths = (0..lanes).map(|lane| {
+            let own = other.const_element(lane)?.as_const_int()?;
+            truth(predicate, left, Interval::one(own), bits)
+        });
+        let first = truths.next()??;
+        truths.all(|truth| truth == Some(first)).then_some(first)
     }
 
     fn select(&mut self, select: Instruction<'m>) -> Option<Interval> {
@@ -344,6 +334,32 @@ impl<'m> Walk<'_, 'm> {
             }
             Opcode::Binary(_) | Opcode::Cast(_) | Opcode::Plain(_) => false,
         }
+    }
+}
+
+/// Whether a comparison of numbers of `bits` bits holds; none where it may or not.
+fn truth(predicate: IntPredicate, left: Interval, right: Interval, bits: u32) -> Option<u64> {
+    use IntPredicate as P;
+    let is_plain = left.high.max(right.high) <= max_of(bits) / 2;
+    let less = |a: Interval, b: Interval| match () {
+        () if a.high < b.low => Some(1),
+        () if a.low >= b.high => Some(0),
+        () => None,
+    };
+    let equal = match (left.number(), right.number()) {
+        (Some(a), Some(b)) => Some(u64::from(a == b)),
+        _ if left.high < right.low || right.high < left.low => Some(0),
+        _ => None,
+    };
+    let not = |truth: Option<u64>| truth.map(|truth| truth ^ 1);
+    match predicate {
+        P::Slt | P::Sge | P::Sgt | P::Sle if !is_plain => None,
+        P::Ult | P::Slt => less(left, right),
+        P::Uge | P::Sge => not(less(left, right)),
+        P::Ugt | P::Sgt => less(right, left),
+        P::Ule | P::Sle => not(less(right, left)),
+        P::Eq => equal,
+        P::Ne => not(equal),
     }
 }
 
@@ -424,6 +440,14 @@ then:\n  store i32 %x, ptr %p\n  br label %latch"
     #[test]
     fn one_simdgroup_needs_no_loop() {
         let text = stores_if("%c = icmp eq i32 %x, 0");
+        assert!(text.contains("br i1 false, label %loop"), "{text}");
+        let text = stores_if(
+            "%i = insertelement <4 x i32> poison, i32 %x, i64 0
+  %s = shufflevector <4 x i32> %i, <4 x i32> poison, <4 x i32> zeroinitializer
+  %m = icmp eq <4 x i32> %s, <i32 0, i32 -1, i32 -2, i32 -3>
+  %b = bitcast <4 x i1> %m to i4
+  %c = icmp ne i4 %b, 0",
+        );
         assert!(text.contains("br i1 false, label %loop"), "{text}");
         // The near ones wrap: 0 to 31 less 1.
         let text = stores_if("%l = add i32 %x, -1\n  %f = icmp ult i32 %l, -32\n  %c = xor i1 %f, true");

@@ -171,7 +171,7 @@ fn split_at_barriers(
     link_text(module, machine, &step::numbered(whole))?;
     isolate::hide_all_but(module, STEP);
     run_passes(module, machine, BEFORE_SPLIT)?;
-    let split = split::run(module, ways).map_err(internal)?;
+    let split = split::run(module, Steps::RowSegments, ways).map_err(internal)?;
     link_text(module, machine, &split::driver_text(&split, Steps::RowSegments))?;
     isolate::hide_all_but(module, KERNEL_SYMBOL);
     Ok(u32::try_from(split.frame_bytes).unwrap_or(u32::MAX))

@@ -52,8 +52,14 @@ pub(crate) struct Split {
     followers: Vec<Followers>,
 }
 
-/// What makes one value of those that are equal, among them phis of values that several copies of the code computed.
-const UNIFY: &str = "function(early-cse,instsimplify)";
+/// What makes one value of those that are equal, among them phis of values that several copies of the code computed: of the copies of
+/// a SIMD-group's code around loops, too.
+fn unify(steps: Steps) -> &'static str {
+    match steps {
+        Steps::Threads => "function(early-cse,instsimplify)",
+        Steps::RowSegments => "function(early-cse,instcombine<no-verify-fixpoint>)",
+    }
+}
 
 /// Whether steps may go different ways.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -68,9 +74,9 @@ pub(crate) enum Ways {
 ///
 /// # Errors
 /// An LLVM pass fails.
-pub(crate) fn run(module: &mut Module<'_>, ways: Ways) -> Result<Split, Error> {
+pub(crate) fn run(module: &mut Module<'_>, steps: Steps, ways: Ways) -> Result<Split, Error> {
     recompute::hoist_scalars(module.function(STEP).expect("the pipeline made it"), module);
-    module.run_passes(UNIFY, None, PassOptions::default())?;
+    module.run_passes(unify(steps), None, PassOptions::default())?;
     let split = rewrite(module, ways);
     module.delete_function(RETIRED);
     // Slots become values again.

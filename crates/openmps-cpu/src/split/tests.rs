@@ -24,7 +24,7 @@ fn steps_that_go_the_same_way_need_no_word() {
         let text =
             format!("declare void @{MARKER}() convergent\ndefine void @{STEP}({SIMD_GROUP}) {{\n{WAITING_LOOP}}}\n");
         let mut module = context.parse_ir(&text).unwrap();
-        let split = run(&mut module, ways).unwrap();
+        let split = run(&mut module, Steps::RowSegments, ways).unwrap();
         assert_eq!(split.word_offset.is_some(), has_word, "{ways:?}");
         let driver = driver_text(&split, Steps::RowSegments);
         context.parse_ir(&driver).unwrap().verify().unwrap();
@@ -43,7 +43,7 @@ fn check(parameters: &str, body: &str, expected: Expect) -> Split {
     let text = format!("{marker}define internal void @{STEP}({parameters}) {{\n{body}}}\n!0 = !{{}}\n");
     let mut module = context.parse_ir(&text).unwrap();
     module.verify().unwrap();
-    let split = run(&mut module, Ways::Own).unwrap();
+    let split = run(&mut module, Steps::Threads, Ways::Own).unwrap();
     module.verify().unwrap_or_else(|error| panic!("{error} in {module}"));
     let step = module.function(STEP).unwrap().as_value().to_string();
     expected.assert_eq(&step);

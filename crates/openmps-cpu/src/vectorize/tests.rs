@@ -659,3 +659,27 @@ fn a_matrix_is_read_by_rows_or_columns_where_they_lie_in_memory() {
     let text = load("%far", "%far");
     assert!(!text.contains("load <8 x float>") && text.contains("gather"), "{text}");
 }
+
+#[test]
+fn threadgroup_counters_are_counted_out_of_registers_by_a_narrow_index() {
+    let count = |index: &str| {
+        vectorized(&format!(
+            "  %at = zext nneg i32 %x to i64
+  %a = getelementptr i32, ptr %p, i64 %at
+  %bin = load i32, ptr %a
+  {index}
+  %t = load ptr addrspace(3), ptr %p, !invariant.load !0
+  %place = getelementptr i32, ptr addrspace(3) %t, i64 %wide
+  %old = atomicrmw add ptr addrspace(3) %place, i32 1 monotonic
+  ret void"
+        ))
+        .unwrap()
+    };
+    let text = count("%wide = zext i32 %bin to i64");
+    assert_eq!(text.matches("extractelement <32 x i32>").count(), 32, "{text}");
+    assert!(!text.contains("<32 x ptr addrspace(3)>"), "addresses are computed lane by lane: {text}");
+    assert!(!text.contains("atomicrmw"), "one core runs a threadgroup: {text}");
+    // An index that is no extension.
+    let text = count("%long = zext i32 %bin to i64\n  %wide = mul i64 %long, %long");
+    assert_eq!(text.matches("extractelement <32 x i64>").count(), 32, "{text}");
+}

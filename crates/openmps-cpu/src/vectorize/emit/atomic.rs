@@ -3,10 +3,10 @@
 //! Lanes that combine integers into one place and do not look at the old value do so among themselves first. All threads of a
 //! threadgroup run on one core, one SIMD-group after the other, so that its memory needs no atomic instructions.
 
-use openmps_llvm::{AtomicOp, BinaryOp, Instruction, IntPredicate, Opcode, PlainOp, Value};
+use openmps_llvm::{AtomicOp, BinaryOp, CastOp, Instruction, IntPredicate, Opcode, PlainOp, Value};
 
 use super::super::refusal::Refusal;
-use super::Emitter;
+use super::{Emitter, WIDTH};
 
 /// AIR's number of the threadgroup address space.
 const THREADGROUP_SPACE: u32 = 3;
@@ -29,6 +29,15 @@ fn combination(op: AtomicOp, bits: u32) -> Option<(&'static str, u64)> {
     })
 }
 
+/// Where the elements of lanes are.
+struct Place<'m> {
+    /// What differs between lanes, addresses or an index, and the value of the source that it is of.
+    lanes: Value<'m>,
+    source: Value<'m>,
+    /// The computation of the address that the index is an operand of, and which one.
+    address: Option<(Instruction<'m>, u32)>,
+}
+
 impl<'m> Emitter<'_, 'm> {
     pub(super) fn atomic(&mut self, instruction: Instruction<'m>) -> Result<(), Refusal> {
         match instruction.opcode() {
@@ -45,8 +54,8 @@ impl<'m> Emitter<'_, 'm> {
         let (pointer, value) = (instruction.operand(0), instruction.operand(1));
         let op = instruction.atomic_op().ok_or(Refusal::Instruction)?;
         let is_unused = instruction.as_value().is_unused();
-        let lanes = self.vector(value)?;
         if is_unused && self.analysis.shape(pointer).is_uniform() {
+            let lanes = self.vector(value)?;
             let reduction = value.ty().int_bits().and_then(|bits| combination(op, bits));
             if let Some((name, neutral)) = reduction {
                 let neutral = self.splat_int(value.ty(), neutral);
@@ -57,14 +66,81 @@ impl<'m> Emitter<'_, 'm> {
                 return Ok(());
             }
         }
-        let addresses = self.vector(pointer)?;
+        let place = self.place_of(pointer)?;
+        let is_shared = self.analysis.shape(value).is_uniform();
+        let lanes = if is_shared { self.scalar(value) } else { self.vector(value)? };
+        if is_unused && self.mask.is_none() {
+            // Out of registers: what a loop would read back from memory waits for the stores in between where addresses look alike.
+            for lane in 0..WIDTH {
+                let own = self.builder.extract_lane(place.lanes, lane);
+                let value = if is_shared { lanes } else { self.builder.extract_lane(lanes, lane) };
+                let address = self.address_at(&place, own)?;
+                self.modify_one(instruction, op, address, value)?;
+            }
+            return Ok(());
+        }
         let result = if is_unused { None } else { Some(self.wide(value.ty())?) };
-        let old = self.lane_loop(&[addresses, lanes], result, |emitter, operands| {
-            let old = emitter.modify_one(instruction, op, operands[0], operands[1])?;
-            Ok((!is_unused).then_some(old))
-        })?;
+        let old =
+            self.lane_loop_of(&[place.lanes, lanes], &[place.source, value], result, &mut |emitter, operands| {
+                let address = emitter.address_at(&place, operands[0])?;
+                let old = emitter.modify_one(instruction, op, address, operands[1])?;
+                Ok((!is_unused).then_some(old))
+            })?;
         self.set_old(instruction, old);
         Ok(())
+    }
+
+    /// Where each lane's element is: an index from a shared place, where there is one.
+    fn place_of(&mut self, pointer: Value<'m>) -> Result<Place<'m>, Refusal> {
+        if let Some((address, at)) = self.own_index(pointer) {
+            let index = address.operand(at);
+            // Narrow indices take less room than the addresses.
+            let narrow = index.as_instruction().and_then(|extension| match extension.opcode() {
+                Opcode::Cast(CastOp::ZExt | CastOp::SExt) => Some(extension.operand(0)),
+                Opcode::Cast(_) | Opcode::Binary(_) | Opcode::Plain(_) => None,
+            });
+            let is_number = |it: &Value<'m>| it.ty().int_bits().is_some_and(|bits| bits >= 8) && self.is_at_hand(*it);
+            let source = narrow.filter(is_number).unwrap_or(index);
+            if self.is_at_hand(source) {
+                for number in (0..address.operand_count()).filter(|&number| number != at) {
+                    self.scalar(address.operand(number));
+                }
+                return Ok(Place { lanes: self.vector(source)?, source, address: Some((address, at)) });
+            }
+        }
+        Ok(Place { lanes: self.vector(pointer)?, source: pointer, address: None })
+    }
+
+    /// The computation of an address with one operand that differs between lanes, and which.
+    fn own_index(&self, pointer: Value<'m>) -> Option<(Instruction<'m>, u32)> {
+        let address = pointer.as_instruction().filter(|it| it.opcode().is(PlainOp::GetElementPtr))?;
+        let is_shared = |at: &u32| self.analysis.shape(address.operand(*at)).is_uniform();
+        let (shared, own): (Vec<u32>, Vec<u32>) = (0..address.operand_count()).partition(is_shared);
+        let &[at] = own.as_slice() else { return None };
+        (at > 0 && shared.iter().all(|&at| self.is_at_hand(address.operand(at)))).then_some((address, at))
+    }
+
+    /// Whether the current block may ask for the value.
+    fn is_at_hand(&self, value: Value<'m>) -> bool {
+        let places = [&self.fixed, &self.scalars, &self.vectors];
+        value.as_instruction().is_none()
+            || self.slots.contains_key(&value)
+            || places.iter().any(|place| place.contains_key(&value))
+    }
+
+    /// The address of a lane, whose part of it is `own`.
+    fn address_at(&mut self, place: &Place<'m>, own: Value<'m>) -> Result<Value<'m>, Refusal> {
+        let Some((address, at)) = place.address else { return Ok(own) };
+        let ty = address.gep_source_type().ok_or(Refusal::Instruction)?;
+        let mut operands = Vec::new();
+        for (number, operand) in (0..).zip(address.operands()) {
+            operands.push(match operand.as_instruction().map(Instruction::opcode) {
+                _ if number != at => self.scalar(operand),
+                Some(Opcode::Cast(op)) if own.ty() != operand.ty() => self.builder.cast(op, own, operand.ty()),
+                _ => own,
+            });
+        }
+        Ok(self.builder.gep(ty, operands[0], &operands[1..]))
     }
 
     /// One operation; returns what was there before.
