@@ -65,7 +65,8 @@ REFUSALS = [
         "_convolution", "input", ("halves",), "RuntimeError",
         "ConvTranspose 3D with BF16 or FP16 types is not supported on MPS", "isTransposedInThreeDimensions",
     ),
-    Refusal("addr", "self", _NUMBERS, "RuntimeError", "MPS device does not support addr for non-float input"),
+    Refusal("addr", "vec1", _NUMBERS, "RuntimeError", "MPS device does not support addr for non-float input"),
+    Refusal("addr", "vec1", ("any",), "RuntimeError", "value cannot be converted to type double without overflow", "hasComplexFactor"),
     Refusal(
         _POOLS, "self", ("any",), "RuntimeError",
         "Adaptive pool MPS: Input height and width must both be greater than, or equal to, or lesser than output height and width",
@@ -82,6 +83,11 @@ REFUSALS = [
     Refusal("max_pool2d_with_indices", "self", ("complex",), "NotImplementedError", "Max pooling for complex is not supported for MPS"),
     Refusal("adaptive_max_pool2d", "self", ("complex",), "NotImplementedError", "Adaptive max pooling for complex is not supported for MPS"),
     Refusal("avg_pool2d avg_pool3d", "self", ("complex",), "NotImplementedError", "Not implemented for complex"),
+    Refusal("grid_sampler_3d", "input", ("any",), "RuntimeError", "grid_sampler_3d: Unsupported Bicubic interpolation", "isBicubic"),
+    Refusal(
+        "grid_sampler_3d_backward", "input", ("any",), "NotImplementedError",
+        "grid_sampler_3d backward on MPS only supports bilinear and nearest interpolation", "isBicubic",
+    ),
     Refusal("grid_sampler_2d", "input", ("complex",), "NotImplementedError", "grid_sampler_2d is not supported for complex on MPS"),
     Refusal(
         "_upsample_bilinear2d_aa", "self", _NUMBERS, "RuntimeError",

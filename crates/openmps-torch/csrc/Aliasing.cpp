@@ -9,7 +9,6 @@
 #include <c10/core/InferenceMode.h>
 #include <c10/core/impl/LocalDispatchKeySet.h>
 
-#include <array>
 #include <atomic>
 #include <cstring>
 
@@ -189,36 +188,26 @@ void writeBackStorage(c10::TensorImpl* target, const at::Tensor& alias, const Al
   target->set_storage_keep_dtype(storage);
 }
 
-// TensorImpls of this thread's aliases that no call uses.
-class SpareImpls {
- public:
-  SpareImpls() = default;
-  SpareImpls(const SpareImpls&) = delete;
-  SpareImpls& operator=(const SpareImpls&) = delete;
-  ~SpareImpls() {
-    while (count_ != 0) {
-      c10::raw::intrusive_ptr::decref(impls_[--count_]);
+// Clears what a thread keeps when it ends. Destructors of other thread-local objects may still run ops afterwards.
+struct ImplKeeper {
+  ~ImplKeeper() {
+    threadState.keeps_impls = false;
+    while (threadState.impl_count != 0) {
+      c10::raw::intrusive_ptr::decref(threadState.impls[--threadState.impl_count]);
     }
-    is_open_ = false;
   }
-  c10::TensorImpl* take() {
-    return count_ == 0 ? nullptr : impls_[--count_];
-  }
-  bool hasPlace() const {
-    return is_open_ && count_ < impls_.size();
-  }
-  void give(c10::TensorImpl* impl) {
-    impls_[count_++] = impl;
-  }
-
- private:
-  std::array<c10::TensorImpl*, 8> impls_{};
-  size_t count_ = 0;
-  // Destructors of other thread-local objects may still run ops.
-  bool is_open_ = true;
 };
 
-thread_local SpareImpls spareImpls;
+// A new alias for one call, and from now on a place to keep its TensorImpl in.
+C10_NOINLINE at::Tensor borrowNewAlias(const at::Tensor& tensor, ThreadState& thread) {
+  static thread_local bool has_keeper = false;
+  if (!has_keeper) {
+    static thread_local ImplKeeper keeper;
+    has_keeper = true;
+    thread.keeps_impls = true;
+  }
+  return cpuAlias(tensor);
+}
 
 } // namespace
 
@@ -227,12 +216,14 @@ StoragePtr twinOf(c10::StorageImpl* storage) {
   if (C10_UNLIKELY(address == nullptr)) {
     return newTwin(storage, {nullptr, nullptr, &deleteBlock, kHost});
   }
-  void** slot = openmps_block_user_slot(address);
+  uint64_t* slot = blockSlot(address);
   if (C10_UNLIKELY(slot == nullptr)) {
     return uncachedTwin(storage, address);
   }
-  std::atomic_ref<void*> cell(*slot);
-  if (auto* twin = static_cast<c10::StorageImpl*>(cell.load(std::memory_order_acquire))) {
+  const std::atomic_ref word(*slot);
+  if (const uint64_t kept = word.load(std::memory_order_acquire);
+      C10_LIKELY(kept != OPENMPS_BLOCK_SLOT_EMPTY)) {
+    auto* twin = reinterpret_cast<c10::StorageImpl*>(kept);
     if (C10_UNLIKELY(twin->nbytes() != storage->nbytes())) {
       twin->set_nbytes(storage->nbytes());
     }
@@ -241,12 +232,13 @@ StoragePtr twinOf(c10::StorageImpl* storage) {
   // The twin does not own the block: the block's deleter owns the twin.
   auto twin = newTwin(storage, {address, nullptr, [](void*) {}, kHost});
   auto owned = twin;
-  void* expected = nullptr;
-  if (cell.compare_exchange_strong(expected, owned.get(), std::memory_order_acq_rel)) {
+  uint64_t kept = OPENMPS_BLOCK_SLOT_EMPTY;
+  if (word.compare_exchange_strong(
+          kept, reinterpret_cast<uint64_t>(owned.get()), std::memory_order_acq_rel)) {
     owned.release();
     return twin;
   }
-  return StoragePtr::unsafe_reclaim_from_nonowning(static_cast<c10::StorageImpl*>(expected));
+  return StoragePtr::unsafe_reclaim_from_nonowning(reinterpret_cast<c10::StorageImpl*>(kept));
 }
 
 at::Tensor cpuAlias(const at::Tensor& tensor, AliasMap* map) {
@@ -271,36 +263,36 @@ at::Tensor cpuAlias(const at::Tensor& tensor, AliasMap* map) {
   return at::Tensor(std::move(alias));
 }
 
-ScopedAlias::ScopedAlias(const at::Tensor& tensor) {
+at::Tensor borrowAlias(const at::Tensor& tensor, ThreadState& thread) {
   auto* source = tensor.unsafeGetTensorImpl();
   if (C10_UNLIKELY(!isMps(tensor))) {
-    alias_ = tensor;
-    return;
+    return tensor;
   }
-  // The flag of a wrapped number cannot be taken back.
-  is_reusable_ = source->layout() == c10::kStrided && source->has_storage() && !source->is_wrapped_number();
-  auto* impl = is_reusable_ ? spareImpls.take() : nullptr;
-  if (C10_UNLIKELY(impl == nullptr)) {
-    alias_ = cpuAlias(tensor);
-    return;
+  if (C10_UNLIKELY(
+          thread.impl_count == 0 || source->layout() != c10::kStrided || !source->has_storage() ||
+          TensorImplAccess::hasExtraMeta(source))) {
+    return borrowNewAlias(tensor, thread);
   }
-  alias_ = at::Tensor(c10::intrusive_ptr<c10::TensorImpl, c10::UndefinedTensorImpl>::reclaim(impl));
-  TensorImplAccess::storage(impl) =
-      c10::Storage(twinOf(source->unsafe_storage().unsafeGetStorageImpl()));
+  auto storage = twinOf(source->unsafe_storage().unsafeGetStorageImpl());
+  auto* impl = thread.impls[--thread.impl_count];
+  TensorImplAccess::copyShape(source, impl);
+  TensorImplAccess::storage(impl) = c10::Storage(std::move(storage));
   TensorImplAccess::keySet(impl) = toCpuKeySet(source->key_set());
-  TensorImplAccess::dtype(impl) = source->dtype();
-  impl->set_sizes_and_strides(source->sizes(), source->strides(), source->storage_offset());
+  TensorImplAccess::device(impl) = kHost;
+  return at::Tensor(c10::intrusive_ptr<c10::TensorImpl, c10::UndefinedTensorImpl>::reclaim(impl));
 }
 
-ScopedAlias::~ScopedAlias() {
+void returnAlias(at::Tensor& alias, ThreadState& thread) {
+  auto* impl = alias.unsafeGetTensorImpl();
   if (C10_UNLIKELY(
-          !is_reusable_ || !spareImpls.hasPlace() || alias_.use_count() != 1 ||
-          alias_.weak_use_count() != 1 || !TensorImplAccess::isPlain(alias_.unsafeGetTensorImpl()))) {
+          !thread.keeps_impls || thread.impl_count == thread.impls.size() ||
+          alias.use_count() != 1 || alias.weak_use_count() != 1 ||
+          !TensorImplAccess::isPlain(impl))) {
     return;
   }
-  auto* impl = alias_.unsafeReleaseTensorImpl();
+  alias.unsafeReleaseTensorImpl();
   TensorImplAccess::storage(impl) = c10::Storage();
-  spareImpls.give(impl);
+  thread.impls[thread.impl_count++] = impl;
 }
 
 at::Tensor adopt(at::Tensor&& result, const AliasMap* map) {

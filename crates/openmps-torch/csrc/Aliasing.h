@@ -9,9 +9,13 @@
 // take their device from it, and DispatchStub then meets an MPS tensor.
 #pragma once
 
+#include "ThreadState.h"
+
+#include <ATen/core/IListRef.h>
 #include <ATen/core/Tensor.h>
 #include <c10/util/SmallVector.h>
 
+#include <optional>
 #include <utility>
 
 namespace openmps {
@@ -35,12 +39,21 @@ c10::intrusive_ptr<c10::StorageImpl> twinOf(c10::StorageImpl* storage);
 // layouts are added to `map`, so that results that reuse them find their way back.
 at::Tensor cpuAlias(const at::Tensor& tensor, AliasMap* map = nullptr);
 
-// A CPU tensor over the memory of an argument for the time of one call; a CPU tensor stands for itself. The TensorImpl serves
-// the thread's next calls again, unless the kernel kept it: making and destroying one costs more than the rest.
+// What `cpuAlias` gives, for one call; a CPU tensor stands for itself. The TensorImpl serves the thread's next calls again if
+// it is given back: making and destroying one costs more than the rest.
+at::Tensor borrowAlias(const at::Tensor& tensor, ThreadState& thread);
+
+// Ends a borrowed alias, whose TensorImpl is kept unless the kernel kept it or made more of it.
+void returnAlias(at::Tensor& alias, ThreadState& thread);
+
+// A CPU tensor over the memory of an argument for the time of one call.
 class ScopedAlias {
  public:
-  explicit ScopedAlias(const at::Tensor& tensor);
-  ~ScopedAlias();
+  explicit ScopedAlias(const at::Tensor& tensor, ThreadState& thread = threadState)
+      : thread_(thread), alias_(borrowAlias(tensor, thread)) {}
+  ~ScopedAlias() {
+    returnAlias(alias_, thread_);
+  }
   ScopedAlias(const ScopedAlias&) = delete;
   ScopedAlias& operator=(const ScopedAlias&) = delete;
   at::Tensor& get() {
@@ -51,8 +64,61 @@ class ScopedAlias {
   }
 
  private:
+  ThreadState& thread_;
   at::Tensor alias_;
-  bool is_reusable_ = false;
+};
+
+// The same for an argument that may be left out.
+class ScopedOptionalAlias {
+ public:
+  ScopedOptionalAlias(const std::optional<at::Tensor>& tensor, ThreadState& thread) : thread_(thread) {
+    if (tensor) {
+      alias_ = borrowAlias(*tensor, thread);
+    }
+  }
+  ~ScopedOptionalAlias() {
+    if (alias_) {
+      returnAlias(*alias_, thread_);
+    }
+  }
+  ScopedOptionalAlias(const ScopedOptionalAlias&) = delete;
+  ScopedOptionalAlias& operator=(const ScopedOptionalAlias&) = delete;
+  operator const std::optional<at::Tensor>&() const { // NOLINT: as above
+    return alias_;
+  }
+
+ private:
+  ThreadState& thread_;
+  std::optional<at::Tensor> alias_;
+};
+
+// The same for each tensor of a list.
+class ScopedAliasList {
+ public:
+  template <class List>
+  ScopedAliasList(const List& list, ThreadState& thread) : thread_(thread) {
+    aliases_.reserve(list.size());
+    for (const at::Tensor& tensor : list) {
+      aliases_.push_back(borrowAlias(tensor, thread));
+    }
+  }
+  ~ScopedAliasList() {
+    for (at::Tensor& alias : aliases_) {
+      returnAlias(alias, thread_);
+    }
+  }
+  ScopedAliasList(const ScopedAliasList&) = delete;
+  ScopedAliasList& operator=(const ScopedAliasList&) = delete;
+  operator at::TensorList() const { // NOLINT: as above
+    return aliases_;
+  }
+  operator at::ITensorListRef() const { // NOLINT: as above
+    return at::TensorList(aliases_);
+  }
+
+ private:
+  ThreadState& thread_;
+  c10::SmallVector<at::Tensor, 4> aliases_;
 };
 
 // The MPS tensor for a result of a CPU kernel; in place when nobody else holds `result`. A result

@@ -75,8 +75,9 @@ at::Tensor& copy_(at::Tensor& self, const at::Tensor& src, bool non_blocking) {
     profiled.beginCopy(self, src, !non_blocking);
   }
   at::AutoDispatchBelowADInplaceOrView below_autograd;
-  ScopedAlias destination(self);
-  at::native::copy_(destination.get(), ScopedAlias(src), non_blocking);
+  ThreadState& thread = threadState;
+  ScopedAlias destination(self, thread);
+  at::native::copy_(destination.get(), ScopedAlias(src, thread), non_blocking);
   return self;
 }
 
@@ -134,7 +135,7 @@ void recordStream(at::Tensor& self, c10::Stream stream) {
 } // namespace
 
 void registerCopies(torch::Library& library) {
-  library.impl("copy_", &copy_);
+  library.impl("copy_", TORCH_FN(copy_));
   library.impl("_to_copy", &toCopy);
   library.impl("_copy_from", &copyFrom);
   library.impl("_copy_from_and_resize", &copyFromAndResize);

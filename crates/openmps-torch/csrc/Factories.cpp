@@ -85,8 +85,8 @@ at::Tensor emptyStrided(
 } // namespace
 
 void registerFactories(torch::Library& library) {
-  library.impl("empty.memory_format", &emptyMemoryFormat);
-  library.impl("empty_strided", &emptyStrided);
+  library.impl("empty.memory_format", TORCH_FN(emptyMemoryFormat));
+  library.impl("empty_strided", TORCH_FN(emptyStrided));
 }
 
 } // namespace openmps

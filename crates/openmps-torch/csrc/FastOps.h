@@ -29,8 +29,15 @@ using FastOp = CheckedOp;
 
 // What every call of a CPU kernel for MPS needs around it.
 class CpuKernelScope {
+ public:
+  ThreadState& thread() const {
+    return thread_;
+  }
+
+ private:
+  ThreadState& thread_ = threadState;
   at::AutoDispatchBelowADInplaceOrView below_autograd_;
-  ArenaAllocationScope arena_;
+  ArenaAllocationScope arena_{thread_};
 };
 
 // How an argument of type T is checked and replaced.
@@ -42,7 +49,7 @@ struct FastArgument {
   static std::vector<at::Tensor> tensors(const std::remove_reference_t<T>&) {
     return {};
   }
-  static T alias(T value) {
+  static T alias(T value, ThreadState&) {
     return static_cast<T>(value);
   }
 };
@@ -55,15 +62,10 @@ struct FastArgument<const at::Tensor&> {
   static std::vector<at::Tensor> tensors(const at::Tensor& value) {
     return {value};
   }
-  static ScopedAlias alias(const at::Tensor& value) {
-    return ScopedAlias(value);
+  static ScopedAlias alias(const at::Tensor& value, ThreadState& thread) {
+    return ScopedAlias(value, thread);
   }
 };
-
-// A member of a list.
-inline at::Tensor aliasOf(const at::Tensor& value) {
-  return C10_LIKELY(isMps(value)) ? cpuAlias(value) : value;
-}
 
 // out arguments
 template <>
@@ -77,8 +79,8 @@ struct FastArgument<const std::optional<at::Tensor>&> {
   static std::vector<at::Tensor> tensors(const std::optional<at::Tensor>& value) {
     return value ? std::vector<at::Tensor>{*value} : std::vector<at::Tensor>();
   }
-  static std::optional<at::Tensor> alias(const std::optional<at::Tensor>& value) {
-    return value ? std::optional(aliasOf(*value)) : std::nullopt;
+  static ScopedOptionalAlias alias(const std::optional<at::Tensor>& value, ThreadState& thread) {
+    return ScopedOptionalAlias(value, thread);
   }
 };
 
@@ -95,13 +97,8 @@ struct FastArgument<at::TensorList> {
   static std::vector<at::Tensor> tensors(at::TensorList value) {
     return value.vec();
   }
-  static std::vector<at::Tensor> alias(at::TensorList value) {
-    std::vector<at::Tensor> aliases;
-    aliases.reserve(value.size());
-    for (const auto& tensor : value) {
-      aliases.push_back(aliasOf(tensor));
-    }
-    return aliases;
+  static ScopedAliasList alias(at::TensorList value, ThreadState& thread) {
+    return ScopedAliasList(value, thread);
   }
 };
 
@@ -113,13 +110,8 @@ struct FastArgument<const at::ITensorListRef&> {
   static std::vector<at::Tensor> tensors(const at::ITensorListRef& value) {
     return {value.begin(), value.end()};
   }
-  static std::vector<at::Tensor> alias(const at::ITensorListRef& value) {
-    std::vector<at::Tensor> aliases;
-    aliases.reserve(value.size());
-    for (const at::Tensor& tensor : value) {
-      aliases.push_back(aliasOf(tensor));
-    }
-    return aliases;
+  static ScopedAliasList alias(const at::ITensorListRef& value, ThreadState& thread) {
+    return ScopedAliasList(value, thread);
   }
 };
 
@@ -133,14 +125,14 @@ struct FastArgument<const c10::List<std::optional<at::Tensor>>&> {
   static std::vector<at::Tensor> tensors(const List&) {
     return {};
   }
-  static List alias(const List& value) {
+  static List alias(const List& value, ThreadState&) {
     List aliases;
     aliases.reserve(value.size());
     for (const std::optional<at::Tensor> tensor : value) {
       if (tensor && (tensor->scalar_type() == at::kBool || tensor->scalar_type() == at::kByte)) {
         synchronizeCurrentStream(); // The real backend counts the mask's elements, which waits.
       }
-      aliases.push_back(FastArgument<const std::optional<at::Tensor>&>::alias(tensor));
+      aliases.push_back(tensor && isMps(*tensor) ? cpuAlias(*tensor) : tensor);
     }
     return aliases;
   }
@@ -240,7 +232,7 @@ struct FunctionalKernel<op, R (*)(A...), function> {
     FastCheck<op, A...>::run(profiled, arguments...);
     try {
       const CpuKernelScope scope;
-      R results = function(FastArgument<A>::alias(arguments)...);
+      R results = function(FastArgument<A>::alias(arguments, scope.thread())...);
       if (C10_LIKELY(isFresh(results))) {
         return adoptResult(std::move(results));
       }
@@ -264,8 +256,8 @@ struct InplaceKernel<op, at::Tensor& (*)(at::Tensor&, A...), function> {
     try {
       if (C10_LIKELY(!(isSame<A>(self, arguments) || ...))) {
         const CpuKernelScope scope;
-        ScopedAlias self_alias(self);
-        function(self_alias.get(), FastArgument<A>::alias(arguments)...);
+        ScopedAlias self_alias(self, scope.thread());
+        function(self_alias.get(), FastArgument<A>::alias(arguments, scope.thread())...);
         return self;
       }
     } catch (const c10::NotImplementedError&) {
@@ -283,7 +275,7 @@ struct InplaceKernel<op, void (*)(A...), function> {
     ProfiledOperation profiled;
     FastCheck<op, A...>::run(profiled, arguments...);
     const CpuKernelScope scope;
-    function(FastArgument<A>::alias(arguments)...);
+    function(FastArgument<A>::alias(arguments, scope.thread())...);
   }
 };
 
@@ -301,7 +293,10 @@ struct OutKernel<op, at::Tensor& (*)(A...), function> {
     AliasMap map;
     at::Tensor& result = map.tensors.emplace_back(out, cpuAlias(out)).second;
     callWithOut(
-        result, std::make_index_sequence<sizeof...(A) - 1>(), std::tie(arguments...));
+        result,
+        std::make_index_sequence<sizeof...(A) - 1>(),
+        std::tie(arguments...),
+        scope.thread());
     writeBack(out, result, map);
     return const_cast<at::Tensor&>(out);
   }
@@ -311,10 +306,12 @@ struct OutKernel<op, at::Tensor& (*)(A...), function> {
   static void callWithOut(
       at::Tensor& out,
       std::index_sequence<I...>,
-      const std::tuple<std::remove_reference_t<A>&...>& arguments) {
+      const std::tuple<std::remove_reference_t<A>&...>& arguments,
+      ThreadState& thread) {
     using Types = std::tuple<A...>;
     function(
-        FastArgument<std::tuple_element_t<I, Types>>::alias(std::get<I>(arguments))..., out);
+        FastArgument<std::tuple_element_t<I, Types>>::alias(std::get<I>(arguments), thread)...,
+        out);
   }
 };
 

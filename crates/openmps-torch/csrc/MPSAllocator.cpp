@@ -12,7 +12,14 @@
 
 namespace openmps {
 
-thread_local int ArenaAllocationScope::depth_ = 0;
+constinit thread_local ThreadState threadState;
+std::atomic<const OpenmpsBlockSlots*> blockSlots = nullptr;
+
+const OpenmpsBlockSlots* findBlockSlots() {
+  const auto* slots = openmps_block_slots();
+  blockSlots.store(slots, std::memory_order_release);
+  return slots;
+}
 
 namespace {
 
@@ -119,9 +126,9 @@ PinnedAllocator pinnedAllocator;
 HostAllocator hostAllocator;
 
 // Frees a block, unless a CPU alias of it is still referenced: then the alias inherits it.
-void releaseTwin(void* address, void** slot) {
-  auto twin = c10::intrusive_ptr<c10::StorageImpl>::reclaim(
-      static_cast<c10::StorageImpl*>(std::exchange(*slot, nullptr)));
+C10_NOINLINE void releaseTwin(void* address, std::atomic_ref<uint64_t> slot) {
+  auto twin = c10::intrusive_ptr<c10::StorageImpl>::reclaim(reinterpret_cast<c10::StorageImpl*>(
+      slot.exchange(OPENMPS_BLOCK_SLOT_EMPTY, std::memory_order_acq_rel)));
   if (twin.use_count() > 1) {
     twin->set_data_ptr_noswap({address, address, &deleteBlock, c10::Device(c10::kCPU)});
   } else {
@@ -136,10 +143,10 @@ void deleteBlock(void* address) {
   if (address == nullptr) {
     return;
   }
-  void** slot = openmps_block_user_slot(address);
-  if (C10_LIKELY(slot != nullptr)) {
-    if (*slot != nullptr) {
-      releaseTwin(address, slot);
+  if (uint64_t* slot = blockSlot(address); C10_LIKELY(slot != nullptr)) {
+    const std::atomic_ref word(*slot);
+    if (word.load(std::memory_order_acquire) != OPENMPS_BLOCK_SLOT_EMPTY) {
+      releaseTwin(address, word);
     } else {
       openmps_free(address);
     }

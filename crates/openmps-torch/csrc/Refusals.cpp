@@ -4,7 +4,9 @@
 #include "Fallback.h"
 
 #include <ATen/Context.h>
+#include <ATen/native/GridSamplerUtils.h>
 
+#include <algorithm>
 #include <string>
 #include <string_view>
 
@@ -163,6 +165,20 @@ bool isDenseBag(RefusalArguments arguments) {
 
 bool hasMoreThanFourDimensions(RefusalArguments arguments) {
   return arguments[1].toIntVector().size() > 4;
+}
+
+// The mode of interpolation is the first integer.
+bool isBicubic(RefusalArguments arguments) {
+  constexpr auto bicubic = static_cast<int64_t>(at::native::GridSamplerInterpolation::Bicubic);
+  const auto* mode = std::find_if(
+      arguments.begin(), arguments.end(), [](const c10::IValue& value) { return value.isInt(); });
+  return mode != arguments.end() && mode->toInt() == bicubic;
+}
+
+bool hasComplexFactor(RefusalArguments arguments) {
+  return std::any_of(arguments.begin(), arguments.end(), [](const c10::IValue& value) {
+    return value.isComplexDouble() && value.toComplexDouble().imag() != 0;
+  });
 }
 
 } // namespace openmps

@@ -21,7 +21,8 @@ enum class RefusalError : uint8_t {
   Alert,
 };
 
-// Arguments in the order of the schema. Unboxed kernels leave out what is neither tensor, bool, string nor list of integers.
+// Arguments in the order of the schema. Unboxed kernels leave out what is neither tensor, bool, integer, number, string nor list
+// of integers.
 using RefusalArguments = c10::ArrayRef<c10::IValue>;
 
 struct Refusal {
@@ -59,7 +60,9 @@ const at::Tensor* refusalTensor(const T& value) {
 // An argument of an unboxed kernel as far as conditions look at arguments.
 template <class T>
 c10::IValue refusalArgument(const T& value) {
-  if constexpr (std::is_same_v<T, at::Tensor> || std::is_same_v<T, bool>) {
+  if constexpr (
+      std::is_same_v<T, at::Tensor> || std::is_same_v<T, bool> || std::is_same_v<T, int64_t> ||
+      std::is_same_v<T, at::Scalar>) {
     return value;
   } else if constexpr (std::is_same_v<T, at::IntArrayRef>) {
     return c10::IValue(value);
@@ -82,5 +85,7 @@ bool isSumOrMeanOrProduct(RefusalArguments arguments);
 bool accumulates(RefusalArguments arguments);
 bool isDenseBag(RefusalArguments arguments);
 bool hasMoreThanFourDimensions(RefusalArguments arguments);
+bool isBicubic(RefusalArguments arguments);
+bool hasComplexFactor(RefusalArguments arguments);
 
 } // namespace openmps

@@ -20,11 +20,20 @@ class TensorImplAccess final : public c10::TensorImpl {
   static caffe2::TypeMeta& dtype(c10::TensorImpl* impl) {
     return impl->*(&TensorImplAccess::data_type_);
   }
-  // Whether the tensor has anything that `ScopedAlias` does not set anew.
+  // Whether the tensor is dense and has nothing that `borrowAlias` does not set anew.
   static bool isPlain(const c10::TensorImpl* impl) {
-    return impl->autograd_meta() == nullptr &&
-        impl->*(&TensorImplAccess::extra_meta_) == nullptr &&
+    return impl->key_set().has(c10::DispatchKey::CPU) && impl->*(&TensorImplAccess::storage_) &&
+        impl->autograd_meta() == nullptr &&
+        !hasExtraMeta(impl) &&
         (impl->*(&TensorImplAccess::pyobj_slot_)).load_pyobj() == nullptr;
+  }
+  // Whether the tensor has names, symbolic sizes or the like.
+  static bool hasExtraMeta(const c10::TensorImpl* impl) {
+    return impl->*(&TensorImplAccess::extra_meta_) != nullptr;
+  }
+  // Sizes, strides, offset, dtype and flags: all but storage, key set and what autograd keeps.
+  static void copyShape(const c10::TensorImpl* source, c10::TensorImpl* target) {
+    copy_generic_tensor_metadata(source, target);
   }
   static void copyMetadata(const c10::TensorImpl* source, c10::TensorImpl* target) {
     copy_tensor_metadata(

@@ -144,6 +144,10 @@ OpenmpsStatus openmps_generator_set_state(const OpenmpsGenerator* generator, con
 #define OPENMPS_USAGE_SCALAR 1
 // Pinned memory of a CPU tensor.
 #define OPENMPS_USAGE_PINNED 2
+// Bytes of the arena that have one word in [`BlockSlots`].
+#define OPENMPS_BLOCK_SLOT_UNIT_BYTES 256
+// The word of a block with which nothing is kept.
+#define OPENMPS_BLOCK_SLOT_EMPTY 1
 
 // One handed-out block.
 typedef struct OpenmpsBlockInfo {
@@ -154,6 +158,15 @@ typedef struct OpenmpsBlockInfo {
   uint32_t pinned;
   uint32_t retain_count;
 } OpenmpsBlockInfo;
+
+// A word for every `BLOCK_SLOT_UNIT_BYTES` of the arena, to be accessed atomically. A word is 0 where no block is handed out,
+// and cannot be written there. At the first address of a handed-out block it starts as `BLOCK_SLOT_EMPTY` and may become
+// anything but 0.
+typedef struct OpenmpsBlockSlots {
+  uint64_t base;
+  uint64_t count;
+  uint64_t* words;
+} OpenmpsBlockSlots;
 
 // One counter of bytes.
 typedef struct OpenmpsMemoryStat {
@@ -184,8 +197,8 @@ bool openmps_is_arena_address(const void* address);
 // Whether a live block starts there that is pinned, or that CPU code can use as pinned because it is shared memory.
 bool openmps_is_pinned(const void* address);
 
-// The pointer that the plug-in keeps with the live block of that first address, or null. Without a lock.
-void** openmps_block_user_slot(const void* address);
+// Where the words are that the plug-in keeps with blocks; null before anything was allocated. Lives as long as the process.
+const OpenmpsBlockSlots* openmps_block_slots(void);
 
 // The live block that contains an address.
 OpenmpsStatus openmps_block_info(const void* address, OpenmpsBlockInfo* info, bool* found);

@@ -30,12 +30,17 @@ CALLS = {
     ),
     "ConvTranspose 3D": lambda d: F.conv_transpose3d(_x(1, 1, 3, 3, 3, dtype=d), _x(1, 1, 2, 2, 2, dtype=d)),
     "MPS device does not support addr": lambda d: torch.addr(_x(3, 2, dtype=d), _x(3, dtype=d), _x(2, dtype=d)),
+    "value cannot be converted": lambda d: torch.addr(_x(3, 2, dtype=d), _x(3, dtype=d), _x(2, dtype=d), alpha=0.1 + 0.3j),
     "Adaptive pool MPS: Input height": lambda d: F.adaptive_avg_pool2d(_x(1, 1, 4, 4, dtype=d), (2, 8)),
     "Adaptive pool MPS: output sizes": lambda d: F.adaptive_avg_pool2d(_x(1, 1, 2, 2, dtype=d), (3, 4)),
     "Adaptive pool MPS: input sizes": lambda d: F.adaptive_avg_pool2d(_x(1, 1, 5, 4, dtype=d), (2, 2)),
     "Max pooling for complex": lambda d: F.max_pool2d(_x(1, 1, 4, 4, dtype=d), 2, return_indices=True),
     "Adaptive max pooling": lambda d: F.adaptive_max_pool2d(_x(1, 1, 4, 4, dtype=d), 2),
     "Not implemented for complex": lambda d: F.avg_pool2d(_x(1, 1, 4, 4, dtype=d), 2),
+    "grid_sampler_3d:": lambda d: F.grid_sample(_x(1, 1, 4, 4, 4, dtype=d), _x(1, 2, 2, 2, 3, dtype=d), mode="bicubic", align_corners=False),
+    "grid_sampler_3d backward": lambda d: _aten.grid_sampler_3d_backward(
+        _x(1, 1, 2, 2, 2, dtype=d), _x(1, 1, 4, 4, 4, dtype=d), _x(1, 2, 2, 2, 3, dtype=d), 2, 0, False, [True, True]
+    ),
     "grid_sampler_2d is": lambda d: _aten.grid_sampler_2d(_x(1, 1, 4, 4, dtype=d), _x(1, 2, 2, 2, dtype=d), 0, 0, False),
     "_upsample_bilineard2d": lambda d: _aten._upsample_bilinear2d_aa(_x(1, 1, 4, 4, dtype=d), [2, 2], False),
     "_upsample_bicubic2d": lambda d: _aten._upsample_bicubic2d_aa(_x(1, 1, 4, 4, dtype=d), [2, 2], False),
@@ -110,6 +115,10 @@ def test_what_is_not_refused_computes():
     assert F.adaptive_avg_pool2d(_x(1, 1, 5, 7), 1).shape == (1, 1, 1, 1)
     assert F.conv2d(_x(1, 1, 4, 4, dtype=torch.complex64), _x(1, 1, 2, 2, dtype=torch.complex64)).real.sum().item() == 36
     assert F.conv_transpose2d(_x(1, 1, 3, 3, dtype=torch.float16), _x(1, 1, 2, 2, dtype=torch.float16)).sum().item() == 36
+    complex_ones = [_x(*shape, dtype=torch.complex64) for shape in ((3, 2), (3,), (2,))]
+    assert torch.addr(*complex_ones, beta=2.0, alpha=3).sum().item() == 30
+    assert F.grid_sample(_x(1, 1, 4, 4, 4), 0 * _x(1, 2, 2, 2, 3), mode="nearest", align_corners=False).sum().item() == 8
+    assert F.grid_sample(_x(1, 1, 4, 4), 0 * _x(1, 2, 2, 2), mode="bicubic", align_corners=False).sum().item() == pytest.approx(4)
     assert torch.fft.fftn(_x(2, 2, 2, 2)).shape == (2, 2, 2, 2)
     assert torch.repeat_interleave(_x(2), torch.tensor([1, 2], device="mps")).tolist() == [1, 1, 1]
 

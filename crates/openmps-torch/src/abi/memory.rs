@@ -1,7 +1,7 @@
 //! The caching allocator.
 
 use std::ffi::{c_char, c_void};
-use std::ptr::{NonNull, null_mut};
+use std::ptr::{NonNull, null};
 use std::sync::OnceLock;
 
 use openmps::StreamId;
@@ -16,6 +16,13 @@ pub const USAGE_DEVICE: u32 = 0;
 pub const USAGE_SCALAR: u32 = 1;
 /// Pinned memory of a CPU tensor.
 pub const USAGE_PINNED: u32 = 2;
+
+/// Bytes of the arena that have one word in [`BlockSlots`].
+pub const BLOCK_SLOT_UNIT_BYTES: u64 = 256;
+/// The word of a block with which nothing is kept.
+pub const BLOCK_SLOT_EMPTY: u64 = 1;
+
+const _: () = assert!(BLOCK_SLOT_UNIT_BYTES == memory::SLOT_UNIT_BYTES && BLOCK_SLOT_EMPTY == memory::EMPTY_SLOT);
 
 /// One handed-out block.
 #[repr(C)]
@@ -33,6 +40,24 @@ pub struct BlockInfo {
     /// Metal's count: 1 when no command holds the buffer.
     pub retain_count: u32,
 }
+
+/// A word for every `BLOCK_SLOT_UNIT_BYTES` of the arena, to be accessed atomically. A word is 0 where no block is handed out,
+/// and cannot be written there. At the first address of a handed-out block it starts as `BLOCK_SLOT_EMPTY` and may become
+/// anything but 0.
+#[repr(C)]
+pub struct BlockSlots {
+    /// The arena's first address.
+    pub base: u64,
+    /// Number of words.
+    pub count: u64,
+    /// The words.
+    pub words: *mut u64,
+}
+
+// SAFETY: the words live as long as the process and are accessed atomically.
+unsafe impl Send for BlockSlots {}
+// SAFETY: as above.
+unsafe impl Sync for BlockSlots {}
 
 /// One counter of bytes.
 #[repr(C)]
@@ -77,6 +102,16 @@ fn log(text: &str) {
     if let Some(sink) = LOG_SINK.get() {
         sink(text.as_ptr().cast(), u64::try_from(text.len()).expect("a length has at most 64 bits"));
     }
+}
+
+fn block_slots() -> Option<&'static BlockSlots> {
+    static SLOTS: OnceLock<BlockSlots> = OnceLock::new();
+    let allocator = memory::existing_allocator()?;
+    Some(SLOTS.get_or_init(|| {
+        let (base, words) = allocator.slots();
+        let count = u64::try_from(words.len()).expect("a length has at most 64 bits");
+        BlockSlots { base, count, words: words.as_ptr().cast_mut().cast() }
+    }))
 }
 
 fn usage_of(usage: u32) -> Result<Usage, AbiError> {
@@ -125,12 +160,8 @@ abi! {
         memory::existing_allocator().and_then(|allocator| allocator.block(address.cast())).is_some()
     }
 
-    /// The pointer that the plug-in keeps with the live block of that first address, or null. Without a lock.
-    fn openmps_block_user_slot(address: *const c_void) -> *mut *mut c_void, else null_mut(), {
-        memory::existing_allocator()
-            .and_then(|allocator| allocator.user_slot(address.cast()))
-            .map_or(null_mut(), |slot| slot.as_ptr())
-    }
+    /// Where the words are that the plug-in keeps with blocks; null before anything was allocated. Lives as long as the process.
+    fn openmps_block_slots() -> *const BlockSlots, else null(), { block_slots().map_or(null(), std::ptr::from_ref) }
 
     /// The live block that contains an address.
     fn openmps_block_info(address: *const c_void, info: Out<'_, BlockInfo>, found: Out<'_, bool>) {

@@ -28,7 +28,7 @@ pub(crate) use observation::{Observation, Observed};
 pub(crate) use recipe::{LaunchNotes, Recipe, RecipeOrigin};
 use session::Session;
 
-use crate::memory::BlockEvent;
+use crate::memory::{BlockEvent, BlockObserver};
 use crate::observe::{self, HostOp, Observer};
 use crate::settings::Settings;
 use crate::stream::{self, StreamError};
@@ -130,11 +130,12 @@ fn stop_after(drain: impl FnOnce() -> Result<(), StreamError>) -> Result<(), Cap
     ended
 }
 
-/// Notes what the allocator did; its observer.
-pub(crate) fn record_block(event: &BlockEvent) {
-    if is_capturing()
-        && let Some(session) = lock().as_mut()
-    {
+/// The allocator's observer.
+pub(crate) const BLOCK_OBSERVER: BlockObserver = BlockObserver { is_wanted: &CAPTURING, tell: record_block };
+
+/// Notes what the allocator did.
+fn record_block(event: &BlockEvent) {
+    if let Some(session) = lock().as_mut() {
         session.block(event);
     }
 }

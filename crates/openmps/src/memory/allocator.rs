@@ -1,8 +1,7 @@
 //! The allocator as its users see it: one lock around [`super::state::State`], and look-ups without it.
 
-use std::ffi::c_void;
 use std::ptr::NonNull;
-use std::sync::atomic::{AtomicPtr, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::clock::StreamClock;
@@ -216,6 +215,7 @@ impl Allocator {
             panic!("no block of the MPS allocator is handed out at {address:#x}")
         };
         record.address.store(0, Ordering::Release);
+        self.shared.arena.set_slot(address, 0);
         state.free(index, &*self.clock);
     }
 
@@ -248,11 +248,11 @@ impl Allocator {
         Some(info(base, record))
     }
 
-    /// A pointer that the plug-in may keep with a handed-out block, by its first address; null at each handing out. Without
-    /// a lock.
-    #[inline]
-    pub fn user_slot(&self, address: *const u8) -> Option<&AtomicPtr<c_void>> {
-        self.shared.live_at(address_of(address)).map(|(_, record)| &record.user)
+    /// The first address of the arena, and a word for every 256 bytes of it. A word is 0 where no block is handed out. At the
+    /// first address of one it starts as [`EMPTY_SLOT`](super::EMPTY_SLOT), and belongs to the block's holder: it may be
+    /// anything but 0. All words can be read at any time; others than those of handed-out blocks cannot be written.
+    pub fn slots(&self) -> (u64, &[AtomicU64]) {
+        (self.shared.arena.base(), self.shared.arena.slots())
     }
 
     /// A queued command holds the block handed out at `address`: it may be freed, but is neither split, merged, released nor

@@ -12,6 +12,7 @@ mod allocator;
 mod clock;
 mod fork;
 pub mod format;
+mod free_list;
 mod heap;
 mod log;
 #[cfg(any(test, feature = "fuzzing"))]
@@ -32,6 +33,7 @@ mod stats;
 mod watermark;
 
 use std::ptr::NonNull;
+use std::sync::atomic::AtomicBool;
 
 pub use allocator::{AllocationFailed, Allocator, AllocatorOptions};
 pub use clock::StreamClock;
@@ -83,8 +85,20 @@ impl BlockInfo {
     }
 }
 
-/// Called with the allocator's lock held: it must not call the allocator.
-pub type BlockObserver = fn(&BlockEvent);
+/// Who is told of blocks.
+#[derive(Clone, Copy)]
+pub struct BlockObserver {
+    /// Whether it wants to be.
+    pub is_wanted: &'static AtomicBool,
+    /// Called with the allocator's lock held: it must not call the allocator.
+    pub tell: fn(&BlockEvent),
+}
+
+/// Bytes of the arena that have one word in [`Allocator::slots`].
+pub const SLOT_UNIT_BYTES: u64 = crate::limits::SMALL_ALIGNMENT_BYTES;
+
+/// The word in [`Allocator::slots`] of a block with which its holder has put nothing yet.
+pub const EMPTY_SLOT: u64 = 1;
 
 /// A block was handed out or became free.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,33 +1,10 @@
 //! One pool: its heaps in order of creation, its free blocks by size, and what waits to become free.
 
-use std::collections::BTreeSet;
-
+use super::free_list::{FreeKey, FreeList};
 use super::heap::HeapIndex;
 use super::size::PoolKind;
 use super::slab::BlockIndex;
 use crate::stream_id::StreamId;
-
-/// A free block in the order of best fit: smallest first, then oldest heap, then lowest address.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct FreeKey {
-    pub(super) size_bytes: u64,
-    pub(super) heap_id: u64,
-    pub(super) address: u64,
-    pub(super) block: BlockIndex,
-}
-
-impl FreeKey {
-    /// Not above any block of `size_bytes` or more.
-    pub(super) fn at_least(size_bytes: u64) -> FreeKey {
-        FreeKey { size_bytes, heap_id: 0, address: 0, block: BlockIndex(0) }
-    }
-}
-
-/// The free blocks whose buffer was last allocated by one stream, or those without a buffer.
-pub(super) struct FreeList {
-    pub(super) stream: Option<StreamId>,
-    pub(super) blocks: BTreeSet<FreeKey>,
-}
 
 /// A pool.
 pub(super) struct Pool {
@@ -53,15 +30,17 @@ impl Pool {
 
     pub(super) fn insert(&mut self, stream: Option<StreamId>, key: FreeKey) {
         match self.list_of(stream) {
-            Some(list) => {
-                list.blocks.insert(key);
+            Some(list) => list.insert(key),
+            None => {
+                let mut list = FreeList::new(stream);
+                list.insert(key);
+                self.free.push(list);
             }
-            None => self.free.push(FreeList { stream, blocks: BTreeSet::from([key]) }),
         }
     }
 
     pub(super) fn remove(&mut self, stream: Option<StreamId>, key: &FreeKey) {
-        let was_there = self.list_of(stream).is_some_and(|list| list.blocks.remove(key));
+        let was_there = self.list_of(stream).is_some_and(|list| list.remove(key));
         assert!(was_there, "the free block {key:?} of stream {stream:?} is not in its list");
     }
 }

@@ -73,7 +73,7 @@ fn options(settings: &Settings, device: &Device) -> AllocatorOptions {
             }
         }),
         trash: settings.debug.trash,
-        observer: Some(crate::capture::record_block),
+        observer: Some(crate::capture::BLOCK_OBSERVER),
     }
 }
 

@@ -3,23 +3,27 @@
 //! The arena is reserved without memory behind it. A heap gets memory by [`Arena::commit`] and gives it back by
 //! [`Arena::decommit`]. Beside it lies a table of one word per 256 bytes of arena; the word at a block's first address names
 //! the block. Looking up is two loads without a lock, for any address whatever: the table is readable everywhere, and zero
-//! where no block starts. Untouched parts of both cost nothing but address space.
+//! where no block starts. A second table of the same form has a word for the block's holder. Untouched parts cost nothing but
+//! address space.
 //!
 //! Left out: which parts are used (`space.rs`) and what the words mean (`slab.rs`).
 
 use std::io;
 use std::ptr::NonNull;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use crate::limits::{ARENA_SLOT_BYTES, HUGE_PAGE_HEAP_BYTES_MIN, SMALL_ALIGNMENT_BYTES};
 
 /// Bytes of table that belong to one slot of the arena: whole pages, so that slots are committed independently.
 const TABLE_BYTES_PER_UNIT: u64 = 4;
+/// The same of the holders' words.
+const SLOT_BYTES_PER_UNIT: u64 = 8;
 
-/// A reserved range of address space with its block table. Both mappings are valid from construction to drop.
+/// A reserved range of address space with its tables. All mappings are valid from construction to drop.
 pub(super) struct Arena {
     mapping: Mapping,
     table: Mapping,
+    slots: Mapping,
     /// First address; a multiple of the slot size.
     base: u64,
     bytes: u64,
@@ -31,7 +35,7 @@ struct Mapping {
     bytes: usize,
 }
 
-// SAFETY: a mapping is a range of addresses; every access to its contents is atomic (the table) or the business of the
+// SAFETY: a mapping is a range of addresses; every access to its contents is atomic (the tables) or the business of the
 // holder of a block, who alone gets its address.
 unsafe impl Send for Mapping {}
 // SAFETY: as above.
@@ -102,11 +106,13 @@ impl Arena {
         // One slot more, so that the base can be aligned inside.
         let mapping = Mapping::new(bytes + ARENA_SLOT_BYTES, libc::PROT_NONE)?;
         // Readable but not writable: such pages are never charged to the process.
-        let table = Mapping::new(bytes / SMALL_ALIGNMENT_BYTES * TABLE_BYTES_PER_UNIT, libc::PROT_READ)?;
+        let units = bytes / SMALL_ALIGNMENT_BYTES;
+        let table = Mapping::new(units * TABLE_BYTES_PER_UNIT, libc::PROT_READ)?;
+        let slots = Mapping::new(units * SLOT_BYTES_PER_UNIT, libc::PROT_READ)?;
         let base = address_of(mapping.start.as_ptr()).next_multiple_of(ARENA_SLOT_BYTES);
         // Blocks are handed out by address.
         mapping.start.as_ptr().expose_provenance();
-        Ok(Arena { mapping, table, base, bytes })
+        Ok(Arena { mapping, table, slots, base, bytes })
     }
 
     pub(super) fn base(&self) -> u64 {
@@ -128,8 +134,9 @@ impl Arena {
         if bytes >= HUGE_PAGE_HEAP_BYTES_MIN {
             self.mapping.advise(offset, bytes, libc::MADV_HUGEPAGE);
         }
-        let (table_offset, table_bytes) = self.table_range(address, bytes);
-        self.table.protect(table_offset, table_bytes)
+        let (unit, units) = self.units(address, bytes);
+        self.table.protect(unit * TABLE_BYTES_PER_UNIT, units * TABLE_BYTES_PER_UNIT)?;
+        self.slots.protect(unit * SLOT_BYTES_PER_UNIT, units * SLOT_BYTES_PER_UNIT)
     }
 
     /// Gives the pages of a heap back; the range must hold no live block.
@@ -143,14 +150,15 @@ impl Arena {
             // Too many mappings in the process: keep the range writable and drop the pages only.
             self.mapping.advise(address - address_of(self.mapping.start.as_ptr()), bytes, libc::MADV_DONTNEED);
         }
-        // The table stays mapped while its pages go: a reader on another thread sees old words or zeros.
-        let (table_offset, table_bytes) = self.table_range(address, bytes);
-        self.table.advise(table_offset, table_bytes, libc::MADV_DONTNEED);
+        // The tables stay mapped while their pages go: a reader on another thread sees old words or zeros.
+        let (unit, units) = self.units(address, bytes);
+        self.table.advise(unit * TABLE_BYTES_PER_UNIT, units * TABLE_BYTES_PER_UNIT, libc::MADV_DONTNEED);
+        self.slots.advise(unit * SLOT_BYTES_PER_UNIT, units * SLOT_BYTES_PER_UNIT, libc::MADV_DONTNEED);
     }
 
-    fn table_range(&self, address: u64, bytes: u64) -> (u64, u64) {
-        let unit = (address - self.base) / SMALL_ALIGNMENT_BYTES;
-        (unit * TABLE_BYTES_PER_UNIT, bytes / SMALL_ALIGNMENT_BYTES * TABLE_BYTES_PER_UNIT)
+    /// The first unit of a range of the arena and their number.
+    fn units(&self, address: u64, bytes: u64) -> (u64, u64) {
+        ((address - self.base) / SMALL_ALIGNMENT_BYTES, bytes / SMALL_ALIGNMENT_BYTES)
     }
 
     fn word(&self, address: u64) -> Option<&AtomicU32> {
@@ -174,6 +182,20 @@ impl Arena {
     /// Names the block that starts at `address`, which must lie in a committed heap (elsewhere this faults).
     pub(super) fn set_block(&self, address: u64, word: u32) {
         self.word(address).expect("blocks start inside the arena, on a unit").store(word, Ordering::Release);
+    }
+
+    /// The holders' words, one a unit of the arena.
+    pub(super) fn slots(&self) -> &[AtomicU64] {
+        let words: *const AtomicU64 = self.slots.start.as_ptr().cast();
+        // SAFETY: the mapping is that long, page aligned, readable until drop and zero when fresh; all access to it is atomic.
+        unsafe { std::slice::from_raw_parts(words, self.slots.bytes / size_of::<AtomicU64>()) }
+    }
+
+    /// Writes the holder's word of the block that starts at `address`, which must lie in a committed heap (elsewhere this
+    /// faults).
+    pub(super) fn set_slot(&self, address: u64, word: u64) {
+        let unit = usize::try_from(self.units(address, 0).0).expect("a unit of the arena has an address");
+        self.slots()[unit].store(word, Ordering::Release);
     }
 
     /// Overwrites `bytes` from `address`.

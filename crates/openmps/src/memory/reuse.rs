@@ -4,9 +4,9 @@ use std::sync::atomic::Ordering;
 
 use super::Usage;
 use super::format::size as fmt;
+use super::free_list::FreeList;
 use super::heap::HeapIndex;
 use super::log::Verbosity;
-use super::pool::FreeKey;
 use super::slab::BlockIndex;
 use super::state::{BlockState, Request, State, retain_count, scalar_word};
 use crate::limits::BEST_FIT_BUSY_BLOCKS_MAX;
@@ -27,12 +27,11 @@ impl State {
         let pool = &mut self.pools[request.rounded.pool.index()];
         let min_split = pool.kind.min_split_bytes();
         let list = pool.list_of(Some(request.stream))?;
-        let key = *list.blocks.range(FreeKey::at_least(need)..).next()?;
-        let is_busy = request.usage == Usage::Pinned && self.shared.slab.get(key.block).is_retained();
-        if key.size_bytes - need >= min_split || is_busy {
+        let key = list.fit(need, min_split)?;
+        if request.usage == Usage::Pinned && self.shared.slab.get(key.block).is_retained() {
             return None;
         }
-        list.blocks.remove(&key);
+        list.take_fit(&key);
         let record = self.shared.slab.get(key.block);
         self.log.buffer(Verbosity::RECYCLES, request.rounded.pool, || {
             let (scalar, size) = (scalar_word(request.rounded.pool), fmt(key.size_bytes));
@@ -49,15 +48,14 @@ impl State {
 
     /// The smallest fitting block of any stream that nothing uses, with a new buffer over it.
     fn best_fit(&mut self, request: &Request) -> Option<BlockIndex> {
-        let pool = &self.pools[request.rounded.pool.index()];
-        let first_idle = |blocks: &std::collections::BTreeSet<FreeKey>| {
-            blocks
-                .range(FreeKey::at_least(request.rounded.need_bytes)..)
+        let slab = &self.shared.slab;
+        let first_idle = |list: &mut FreeList| {
+            list.at_least(request.rounded.need_bytes)
                 .take(BEST_FIT_BUSY_BLOCKS_MAX)
-                .find(|key| !self.record(key.block).is_retained())
+                .find(|key| !slab.get(key.block).is_retained())
                 .copied()
         };
-        let best = pool.free.iter().filter_map(|list| first_idle(&list.blocks)).min()?;
+        let best = self.pools[request.rounded.pool.index()].free.iter_mut().filter_map(first_idle).min()?;
         self.unlist(best.block);
         self.place(best.block, request);
         Some(best.block)

@@ -1,12 +1,10 @@
 //! What every thread may know of a block without the allocator's lock.
 //!
 //! Records are never freed or moved, only used again, so a reader with a stale index reads a record of another block at worst
-//! and notices by the address. All fields are atomic; they are written under the allocator's lock, except the retain count
-//! and the plug-in's pointer.
+//! and notices by the address. All fields are atomic; they are written under the allocator's lock, except the retain count.
 
-use std::ffi::c_void;
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use super::Usage;
 use crate::stream_id::StreamId;
@@ -37,8 +35,6 @@ pub(super) struct SharedBlock {
     pub(super) size_bytes: AtomicU64,
     pub(super) requested_bytes: AtomicU64,
     pub(super) buffer_id: AtomicU64,
-    /// The plug-in's own pointer; null at each handing out.
-    pub(super) user: AtomicPtr<c_void>,
     /// Queued or running commands that hold the block.
     pub(super) retained: AtomicU32,
     pub(super) use_count: AtomicU32,

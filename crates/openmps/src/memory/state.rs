@@ -11,16 +11,17 @@ use std::sync::atomic::Ordering;
 
 use super::AllocationFailed;
 use super::format::size as fmt;
+use super::free_list::FreeKey;
 use super::heap::{Heap, HeapIndex};
 use super::log::{Log, Verbosity};
-use super::pool::{FreeKey, Pool};
+use super::pool::Pool;
 use super::region::{Arena, pointer_to};
 use super::size::{PoolKind, Rounded, heap_bytes, heap_cap_bytes};
 use super::slab::{BlockIndex, SharedBlock, Slab};
 use super::space::Space;
 use super::stats::{PublishedGauges, Stats};
 use super::watermark::Watermarks;
-use super::{BlockEvent, BlockObserver, Usage};
+use super::{BlockEvent, BlockObserver, EMPTY_SLOT, Usage};
 use crate::stream_id::StreamId;
 
 /// What readers without the lock see.
@@ -407,17 +408,19 @@ impl State {
         record.requested_bytes.store(request.requested_bytes, Ordering::Relaxed);
         record.set_usage(request.usage);
         record.set_stream(request.stream);
-        record.user.store(std::ptr::null_mut(), Ordering::Relaxed);
         record.address.store(address, Ordering::Release);
+        self.shared.arena.set_slot(address, EMPTY_SLOT);
         self.observe(index, true);
         address
     }
 
     /// Tells the observer that a block was handed out or became free.
     pub(super) fn observe(&self, index: BlockIndex, is_handed_out: bool) {
-        if let Some(observer) = self.observer {
+        if let Some(observer) = self.observer
+            && observer.is_wanted.load(Ordering::Relaxed)
+        {
             let Block { address, size_bytes, heap, .. } = *self.block(index);
-            observer(&BlockEvent {
+            (observer.tell)(&BlockEvent {
                 is_handed_out,
                 address,
                 size_bytes,

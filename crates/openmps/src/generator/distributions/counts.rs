@@ -6,6 +6,7 @@
 //! its neighbors.
 
 use super::element::Element;
+use super::functions::{exp, fused, ln};
 use super::slab::{Input, Output};
 use super::{BLOCKS_PER_ELEMENT, DistributionError, Dtype, check_size, for_floats};
 use crate::generator::philox::{Philox, uniform};
@@ -33,6 +34,7 @@ impl Draws {
 }
 
 /// `ln(k!)` for a whole k, as `c10/metal/special_math.h` has the logarithm of the gamma function of k + 1.
+#[inline(always)]
 fn ln_factorial(k: f32) -> f32 {
     const HALF_LN_TWO_PI: f32 = 0.918_938_5;
     const SERIES: [f32; 8] = [
@@ -54,20 +56,21 @@ fn ln_factorial(k: f32) -> f32 {
             factorial *= factor;
             factor += 1.0;
         }
-        return factorial.ln();
+        return ln(factorial);
     }
     let z = 1.0 / (x * x);
     let sum = SERIES.iter().rev().skip(1).fold(SERIES[7], |sum, coefficient| z * sum + coefficient);
-    sum / x + ((x - 0.5).mul_add(x.ln(), -x) + HALF_LN_TWO_PI)
+    sum / x + ((x - 0.5).mul_add(ln(x), -x) + HALF_LN_TWO_PI)
 }
 
 /// A count with mean `rate`; 0 for what is not positive and finite.
-fn poisson_count(rate: f32, draws: &mut Draws) -> f32 {
+#[inline(always)]
+fn poisson_count((rate, draws): (f32, &mut Draws)) -> f32 {
     if !(rate > 0.0 && rate.is_finite()) {
         return 0.0;
     }
     if rate < REJECTION_MEAN_MIN {
-        let least = (-rate).exp();
+        let least = exp(-rate);
         let (mut product, mut count) = (draws.unit(), 0.0);
         while product > least {
             product *= draws.unit();
@@ -75,7 +78,7 @@ fn poisson_count(rate: f32, draws: &mut Draws) -> f32 {
         }
         return count;
     }
-    let ln_rate = rate.ln();
+    let ln_rate = ln(rate);
     let b = rate.sqrt().mul_add(2.53, 0.931);
     let a = b.mul_add(0.024_83, -0.059);
     let inverse_alpha = 1.1328 / (b - 3.4) + 1.1239;
@@ -94,7 +97,7 @@ fn poisson_count(rate: f32, draws: &mut Draws) -> f32 {
         if us < 0.013 && v > us {
             continue;
         }
-        let accepted = v.ln() + inverse_alpha.ln() - (a / (us * us) + b).ln();
+        let accepted = ln(v) + ln(inverse_alpha) - ln(a / (us * us) + b);
         if accepted <= k.mul_add(ln_rate, -rate) - ln_factorial(k) {
             return k;
         }
@@ -102,16 +105,18 @@ fn poisson_count(rate: f32, draws: &mut Draws) -> f32 {
 }
 
 /// `ln(1 + x)` as Metal's library has no such function: corrected by what `1 + x` lost.
+#[inline(always)]
 fn ln_1p(x: f32) -> f32 {
     let sum = 1.0 + x;
     if sum == 1.0 {
         return x;
     }
-    let ln = sum.ln();
-    if x > -0.5 && x < 0.5 { x / (sum - 1.0) * ln } else { ln }
+    let log = ln(sum);
+    if x > -0.5 && x < 0.5 { x / (sum - 1.0) * log } else { log }
 }
 
 /// What Stirling's formula lacks for `ln(k!)`.
+#[inline(always)]
 fn stirling_tail(k: f32) -> f32 {
     const SMALL: [f32; 10] = [
         0.081_061_47,
@@ -135,6 +140,7 @@ fn stirling_tail(k: f32) -> f32 {
 }
 
 /// Hörmann's BTRS for `n` trials of probability `p` up to one half, with `n * p` from 10 on.
+#[inline(always)]
 fn binomial_by_rejection(n: f32, p: f32, draws: &mut Draws) -> f32 {
     let deviation = (n * p * (1.0 - p)).sqrt();
     let b = deviation.mul_add(2.53, 1.15);
@@ -156,11 +162,10 @@ fn binomial_by_rejection(n: f32, p: f32, draws: &mut Draws) -> f32 {
         if us >= 0.07 && v <= v_r {
             return k;
         }
-        let accepted = (alpha * v / (b + a / (us * us))).ln();
+        let accepted = ln(alpha * v / (b + a / (us * us)));
         let above = n - k + 1.0;
-        let bound =
-            (mode + 0.5).mul_add(((mode + 1.0) / (odds * above_mode)).ln(), (n + 1.0) * (above_mode / above).ln());
-        let bound = (k + 0.5).mul_add((odds * above / (k + 1.0)).ln(), bound);
+        let bound = (mode + 0.5).mul_add(ln((mode + 1.0) / (odds * above_mode)), (n + 1.0) * ln(above_mode / above));
+        let bound = (k + 0.5).mul_add(ln(odds * above / (k + 1.0)), bound);
         let bound = bound + stirling_tail(mode) + stirling_tail(n - mode) - stirling_tail(k) - stirling_tail(n - k);
         if accepted <= bound {
             return k;
@@ -169,11 +174,12 @@ fn binomial_by_rejection(n: f32, p: f32, draws: &mut Draws) -> f32 {
 }
 
 /// Counts the gaps between successes that fit into `n` trials.
+#[inline(always)]
 fn binomial_by_gaps(n: f32, p: f32, draws: &mut Draws) -> f32 {
     let ln_failure = ln_1p(-p);
     let (mut trials, mut successes) = (0.0, 0.0);
     loop {
-        trials += (draws.unit().ln() / ln_failure).ceil();
+        trials += (ln(draws.unit()) / ln_failure).ceil();
         if trials > n {
             return successes;
         }
@@ -182,7 +188,8 @@ fn binomial_by_gaps(n: f32, p: f32, draws: &mut Draws) -> f32 {
 }
 
 /// The number of successes in `n` trials of probability `p`.
-fn binomial_count(n: f32, p: f32, draws: &mut Draws) -> f32 {
+#[inline(always)]
+fn binomial_count((n, p, draws): (f32, f32, &mut Draws)) -> f32 {
     let below_half = |p: f32, draws: &mut Draws| {
         if n * p >= REJECTION_MEAN_MIN { binomial_by_rejection(n, p, draws) } else { binomial_by_gaps(n, p, draws) }
     };
@@ -211,7 +218,7 @@ pub fn poisson(out: &mut Output, philox: Philox, rates: &Input) -> Result<(), Di
     for_floats!(KERNEL, out.dtype(), T => {
         for (index, element) in out.as_slice::<T>().iter_mut().enumerate() {
             let mut draws = Draws::of_element(philox, index);
-            *element = T::from_f32(poisson_count(rates.get(index), &mut draws));
+            *element = T::from_f32(fused(poisson_count, (rates.get(index), &mut draws)));
         }
     });
     Ok(())
@@ -231,7 +238,7 @@ pub fn binomial(out: &mut Output, philox: Philox, counts: &Input, p: &Input) -> 
     for_floats!(KERNEL, out.dtype(), T => {
         for (index, element) in out.as_slice::<T>().iter_mut().enumerate() {
             let mut draws = Draws::of_element(philox, index);
-            *element = T::from_f32(binomial_count(counts.get(index), p.get(index), &mut draws));
+            *element = T::from_f32(fused(binomial_count, (counts.get(index), p.get(index), &mut draws)));
         }
     });
     Ok(())

@@ -220,34 +220,3 @@ impl Element for Boolean {
         Self(u8::from(value != 0))
     }
 }
-
-/// A complex number; conversions set the real part.
-#[derive(Clone, Copy, Debug, PartialEq)]
-#[repr(C)]
-pub(super) struct Complex<T> {
-    re: T,
-    im: T,
-}
-
-macro_rules! complex_element {
-    ($($T:ty, $dtype:ident;)*) => { $(
-        impl Element for Complex<$T> {
-            fn is(dtype: Dtype) -> bool {
-                dtype == Dtype::$dtype
-            }
-
-            fn from_f32(value: f32) -> Self {
-                Self { re: <$T as Element>::from_f32(value), im: <$T as Element>::from_f32(0.0) }
-            }
-
-            fn from_i64(value: i64) -> Self {
-                Self { re: <$T as Element>::from_i64(value), im: <$T as Element>::from_f32(0.0) }
-            }
-        }
-    )* };
-}
-
-complex_element! {
-    f32, ComplexFloat;
-    f16, ComplexHalf;
-}

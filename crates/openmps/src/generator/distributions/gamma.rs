@@ -1,5 +1,6 @@
 //! Gamma and Dirichlet: Marsaglia and Tsang's rejection method in float, 32 blocks for each element.
 
+use super::functions::{fused, ln, pow, sin_cos};
 use super::slab::{Floats, Input, Output};
 use super::{BLOCKS_PER_ELEMENT, DistributionError, Dtype, check_size, for_floats};
 use crate::generator::distributions::element::Element;
@@ -30,13 +31,18 @@ impl Draws {
     /// `randn()`.
     fn normal(&mut self) -> f32 {
         let [first, second, ..] = self.words();
-        let radius = (-2.0 * (1.0 - unit(first)).ln()).sqrt();
-        radius * (2.0 * std::f32::consts::PI * (1.0 - unit(second))).cos()
+        let radius = (-2.0 * ln(1.0 - unit(first))).sqrt();
+        radius * sin_cos(2.0 * std::f32::consts::PI * (1.0 - unit(second))).1
     }
 }
 
 /// A gamma value of shape `alpha` and scale 1, at least the smallest normal float; 0 for shape 0.
-fn sample(mut alpha: f32, draws: &mut Draws) -> f32 {
+fn sample(alpha: f32, draws: &mut Draws) -> f32 {
+    fused(sample_here, (alpha, draws))
+}
+
+#[inline(always)]
+fn sample_here((mut alpha, draws): (f32, &mut Draws)) -> f32 {
     if alpha.is_nan() || alpha < 0.0 {
         return f32::NAN;
     }
@@ -46,7 +52,7 @@ fn sample(mut alpha: f32, draws: &mut Draws) -> f32 {
     let mut scale = 1.0;
     if alpha < 1.0 {
         // A gamma value of shape alpha is one of shape alpha + 1 times u^(1/alpha).
-        scale = draws.unit().powf(1.0 / alpha);
+        scale = pow(draws.unit(), 1.0 / alpha);
         alpha += 1.0;
     }
     let d = alpha - 1.0 / 3.0;
@@ -62,7 +68,7 @@ fn sample(mut alpha: f32, draws: &mut Draws) -> f32 {
         let u = draws.unit();
         let xx = x * x;
         let is_inside = u < (xx * -0.0331).mul_add(xx, 1.0);
-        if is_inside || u.ln() < xx.mul_add(0.5, d * ((1.0 - v) + v.ln())) {
+        if is_inside || ln(u) < xx.mul_add(0.5, d * ((1.0 - v) + ln(v))) {
             return ((scale * d) * v).max(f32::MIN_POSITIVE);
         }
     }

@@ -49,9 +49,7 @@ pub fn bernoulli_tensor(out: &mut Output, philox: Philox, p: &Input) -> Result<(
         Dtype::Int32 => draw::<i32>(out, philox, p),
         Dtype::Int64 => draw::<i64>(out, philox, p),
         Dtype::Bool => draw::<Boolean>(out, philox, p),
-        Dtype::ComplexFloat => draw::<super::element::Complex<f32>>(out, philox, p),
-        Dtype::ComplexHalf => draw::<super::element::Complex<f16>>(out, philox, p),
-        dtype @ (Dtype::UInt16 | Dtype::UInt32 | Dtype::UInt64) => {
+        dtype @ (Dtype::UInt16 | Dtype::UInt32 | Dtype::UInt64 | Dtype::ComplexFloat | Dtype::ComplexHalf) => {
             return Err(DistributionError::Unsupported { kernel: KERNEL, dtype });
         }
     }

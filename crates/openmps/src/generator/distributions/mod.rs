@@ -1,15 +1,16 @@
 //! Random tensors: each function fills contiguous memory from a seed and a base offset.
 //!
-//! Values are those of PyTorch's MPS kernels where their source is public, bit for bit up to the last place of `ln`, `exp`,
-//! `sin`, `cos` and `tan`. A caller reserves as many blocks as the function's `*_blocks` says and passes what
-//! [`Generator::reserve`](super::Generator::reserve) returned; the functions themselves keep no state, so work over one range
-//! of elements does not depend on another. Tensors with more than 2^32 elements are the caller's to split.
+//! Values are those of PyTorch's MPS kernels as the engine runs them, bit for bit on CPUs with fused multiply-add. A caller
+//! reserves as many blocks as the function's `*_blocks` says and passes what [`Generator::reserve`](super::Generator::reserve)
+//! returned; the functions themselves keep no state, so work over one range of elements does not depend on another. Tensors
+//! with more than 2^32 elements are the caller's to split.
 //!
 //! Parameters are the user's doubles, narrowed to float as PyTorch does. Bounds of parameters are checked above, where
 //! PyTorch checks them.
 
 mod counts;
 mod element;
+mod functions;
 mod gamma;
 mod masked;
 mod multinomial;

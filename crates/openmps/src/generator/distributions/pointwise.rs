@@ -5,7 +5,8 @@
 
 use half::{bf16, f16};
 
-use super::element::{Boolean, Complex, Dtype, Element};
+use super::element::{Boolean, Dtype, Element};
+use super::functions::{exp, fused, ln, sin_cos, tan};
 use super::slab::Output;
 use super::{DistributionError, for_floats};
 use crate::generator::philox::{Philox, uniform as unit};
@@ -30,26 +31,46 @@ pub(super) fn narrow(value: f64) -> f32 {
 
 /// Fills `out`, `E` elements from each block.
 fn fill<T: Copy, const E: usize>(out: &mut [T], philox: Philox, map: impl Fn([u32; 4]) -> [T; E]) {
-    let (whole, rest) = out.as_chunks_mut::<E>();
-    let mut block = 0;
-    for chunk in whole {
-        *chunk = map(philox.words(block));
-        block += 1;
-    }
-    if !rest.is_empty() {
-        let last = map(philox.words(block));
-        rest.copy_from_slice(&last[..rest.len()]);
+    let blocks = |out: &mut [T]| {
+        let (whole, rest) = out.as_chunks_mut::<E>();
+        let mut block = 0;
+        for chunk in whole {
+            *chunk = map(philox.words(block));
+            block += 1;
+        }
+        if !rest.is_empty() {
+            let last = map(philox.words(block));
+            rest.copy_from_slice(&last[..rest.len()]);
+        }
+    };
+    fused(blocks, out);
+}
+
+/// Elements that are drawn at once; a multiple of four.
+const BATCH: usize = 256;
+
+/// Fills `out` with what `map` makes of uniform values, one a word, in place. It gets whole blocks.
+fn fill_batches<T: Element>(out: &mut [T], philox: Philox, map: impl Fn(&mut [f32])) {
+    let (mut batch, mut philox) = ([0.0; BATCH], philox);
+    for elements in out.chunks_mut(BATCH) {
+        let values = &mut batch[..elements.len().next_multiple_of(4)];
+        fill(values, philox, |words| words.map(unit));
+        map(values);
+        for (element, value) in elements.iter_mut().zip(&*values) {
+            *element = T::from_f32(*value);
+        }
+        philox = philox.skip(pointwise_blocks(elements.len() as u64));
     }
 }
 
-/// Fills `out` with float elements made from one word each.
+/// The same for float elements.
 fn fill_floats(
     kernel: &'static str,
     out: &mut Output,
     philox: Philox,
-    map: impl Fn(u32) -> f32,
+    map: impl Fn(&mut [f32]),
 ) -> Result<(), DistributionError> {
-    for_floats!(kernel, out.dtype(), T => fill(out.as_slice::<T>(), philox, |words| words.map(|word| T::from_f32(map(word)))));
+    for_floats!(kernel, out.dtype(), T => fill_batches(out.as_slice::<T>(), philox, map));
     Ok(())
 }
 
@@ -71,25 +92,16 @@ fn below<T: Element + Into<f32>>(value: T, from: f32, to: f32) -> T {
     if value.into() == to { T::from_f32(from) } else { value }
 }
 
-/// Two standard normal values from two words: Box and Muller's transform as in `c10/metal/random.h`.
-fn box_muller(first: u32, second: u32) -> [f32; 2] {
-    let radius = (-2.0 * unit(first).max(f32::EPSILON).ln()).sqrt();
-    let (sin, cos) = (2.0 * std::f32::consts::PI * unit(second)).sin_cos();
-    [radius * cos, radius * sin]
-}
-
-/// Fills `out` with float elements made from one standard normal value each.
-fn fill_normals(
-    kernel: &'static str,
-    out: &mut Output,
-    philox: Philox,
-    map: impl Fn(f32) -> f32,
-) -> Result<(), DistributionError> {
-    for_floats!(kernel, out.dtype(), T => fill(out.as_slice::<T>(), philox, |[a, b, c, d]| {
-        let ([first, second], [third, fourth]) = (box_muller(a, b), box_muller(c, d));
-        [first, second, third, fourth].map(|z| T::from_f32(map(z)))
-    }));
-    Ok(())
+/// `deviation` times two standard normal values, plus `mean`, from each two uniform values: Box and Muller's transform as in
+/// `c10/metal/random.h`.
+#[inline(always)]
+fn box_muller((units, mean, deviation): (&mut [f32], f32, f32)) {
+    for pair in units.as_chunks_mut().0 {
+        let [first, second] = *pair;
+        let radius = (-2.0 * ln(first.max(f32::EPSILON))).sqrt();
+        let (sin, cos) = sin_cos(2.0 * std::f32::consts::PI * second);
+        *pair = [deviation.mul_add(radius * cos, mean), deviation.mul_add(radius * sin, mean)];
+    }
 }
 
 /// Normal with the given mean and standard deviation. Floats only.
@@ -98,7 +110,7 @@ fn fill_normals(
 /// [`DistributionError::Unsupported`].
 pub fn normal(out: &mut Output, philox: Philox, mean: f64, std: f64) -> Result<(), DistributionError> {
     let (mean, std) = (narrow(mean), narrow(std));
-    fill_normals("normal", out, philox, |z| std.mul_add(z, mean))
+    fill_floats("normal", out, philox, |units| fused(box_muller, (units, mean, std)))
 }
 
 /// The exponential of a normal value. Floats only.
@@ -107,7 +119,10 @@ pub fn normal(out: &mut Output, philox: Philox, mean: f64, std: f64) -> Result<(
 /// [`DistributionError::Unsupported`].
 pub fn log_normal(out: &mut Output, philox: Philox, mean: f64, std: f64) -> Result<(), DistributionError> {
     let (mean, std) = (narrow(mean), narrow(std));
-    fill_normals("log_normal", out, philox, |z| std.mul_add(z, mean).exp())
+    fill_floats("log_normal", out, philox, |units| {
+        fused(box_muller, (&mut *units, mean, std));
+        fused(|units: &mut [f32]| units.iter_mut().for_each(|value| *value = exp(*value)), units);
+    })
 }
 
 /// Exponential with rate `lambda`. Floats only.
@@ -116,7 +131,10 @@ pub fn log_normal(out: &mut Output, philox: Philox, mean: f64, std: f64) -> Resu
 /// [`DistributionError::Unsupported`].
 pub fn exponential(out: &mut Output, philox: Philox, lambda: f64) -> Result<(), DistributionError> {
     let lambda = narrow(lambda);
-    fill_floats("exponential", out, philox, |word| -(1.0 - unit(word).min(1.0 - f32::EPSILON)).ln() / lambda)
+    fill_floats("exponential", out, philox, |units| {
+        let map = |unit: &mut f32| *unit = -ln(1.0 - unit.min(1.0 - f32::EPSILON)) / lambda;
+        fused(|units: &mut [f32]| units.iter_mut().for_each(map), units);
+    })
 }
 
 /// Cauchy with the given median and scale. Floats only.
@@ -125,9 +143,12 @@ pub fn exponential(out: &mut Output, philox: Philox, lambda: f64) -> Result<(), 
 /// [`DistributionError::Unsupported`].
 pub fn cauchy(out: &mut Output, philox: Philox, median: f64, sigma: f64) -> Result<(), DistributionError> {
     let (median, sigma) = (narrow(median), narrow(sigma));
-    fill_floats("cauchy", out, philox, |word| {
-        let unit = unit(word).clamp(f32::EPSILON, 1.0 - f32::EPSILON);
-        sigma.mul_add((std::f32::consts::PI * (unit - 0.5)).tan(), median)
+    fill_floats("cauchy", out, philox, |units| {
+        let map = |unit: &mut f32| {
+            let within = unit.clamp(f32::EPSILON, 1.0 - f32::EPSILON);
+            *unit = sigma.mul_add(tan(std::f32::consts::PI * (within - 0.5)), median);
+        };
+        fused(|units: &mut [f32]| units.iter_mut().for_each(map), units);
     })
 }
 
@@ -137,13 +158,16 @@ pub fn cauchy(out: &mut Output, philox: Philox, median: f64, sigma: f64) -> Resu
 /// [`DistributionError::Unsupported`].
 pub fn geometric(out: &mut Output, philox: Philox, p: f64) -> Result<(), DistributionError> {
     let log_failure = narrow((-p).ln_1p());
-    let trials = |word| (unit(word).max(f32::EPSILON).ln() / log_failure).ceil();
+    let trials = |units: &mut [f32]| {
+        let map = |unit: &mut f32| *unit = (ln(unit.max(f32::EPSILON)) / log_failure).ceil();
+        fused(|units: &mut [f32]| units.iter_mut().for_each(map), units);
+    };
     match out.dtype() {
-        Dtype::Int8 => fill_one_word::<i8>(out, philox, trials),
-        Dtype::UInt8 => fill_one_word::<u8>(out, philox, trials),
-        Dtype::Int16 => fill_one_word::<i16>(out, philox, trials),
-        Dtype::Int32 => fill_one_word::<i32>(out, philox, trials),
-        Dtype::Int64 => fill_one_word::<i64>(out, philox, trials),
+        Dtype::Int8 => fill_batches::<i8>(out.as_slice(), philox, trials),
+        Dtype::UInt8 => fill_batches::<u8>(out.as_slice(), philox, trials),
+        Dtype::Int16 => fill_batches::<i16>(out.as_slice(), philox, trials),
+        Dtype::Int32 => fill_batches::<i32>(out.as_slice(), philox, trials),
+        Dtype::Int64 => fill_batches::<i64>(out.as_slice(), philox, trials),
         Dtype::Float32
         | Dtype::Float16
         | Dtype::BFloat16
@@ -161,7 +185,7 @@ fn fill_one_word<T: Element>(out: &mut Output, philox: Philox, map: impl Fn(u32)
     fill(out.as_slice::<T>(), philox, |words| words.map(|word| T::from_f32(map(word))));
 }
 
-/// 1 with probability `p`, else 0. Floats, bool, bytes, signed integers, and complex numbers, whose real part is drawn.
+/// 1 with probability `p`, else 0. Floats, bool, bytes and signed integers.
 ///
 /// # Errors
 /// [`DistributionError::Unsupported`].
@@ -178,9 +202,7 @@ pub fn bernoulli(out: &mut Output, philox: Philox, p: f64) -> Result<(), Distrib
         Dtype::Int32 => fill_one_word::<i32>(out, philox, draw),
         Dtype::Int64 => fill_one_word::<i64>(out, philox, draw),
         Dtype::Bool => fill_one_word::<Boolean>(out, philox, draw),
-        Dtype::ComplexFloat => fill_one_word::<Complex<f32>>(out, philox, draw),
-        Dtype::ComplexHalf => fill_one_word::<Complex<f16>>(out, philox, draw),
-        dtype @ (Dtype::UInt16 | Dtype::UInt32 | Dtype::UInt64) => {
+        dtype @ (Dtype::UInt16 | Dtype::UInt32 | Dtype::UInt64 | Dtype::ComplexFloat | Dtype::ComplexHalf) => {
             return Err(DistributionError::Unsupported { kernel: "bernoulli_scalar", dtype });
         }
     }

@@ -212,17 +212,26 @@ fn look_ups_know_exact_and_inner_addresses() {
 }
 
 #[test]
-fn the_user_slot_is_null_at_each_handing_out() {
+fn the_holders_word_is_empty_at_each_handing_out_and_0_afterwards() {
     let rig = Rig::new();
-    let block = rig.take(64);
-    let mut anything = 0u8;
-    let slot = rig.allocator.user_slot(block.as_ptr()).expect("the block is handed out");
-    assert!(slot.load(Ordering::Relaxed).is_null());
-    slot.store(std::ptr::from_mut(&mut anything).cast(), Ordering::Relaxed);
-    rig.give(block);
-    assert!(rig.allocator.user_slot(block.as_ptr()).is_none());
-    let block = rig.take(64);
-    assert!(rig.allocator.user_slot(block.as_ptr()).expect("handed out").load(Ordering::Relaxed).is_null());
+    let (base, slots) = rig.allocator.slots();
+    let slot_of = |block: NonNull<u8>| {
+        let unit = (region::address_of(block.as_ptr()) - base) / 256;
+        &slots[usize::try_from(unit).expect("an index")]
+    };
+    let blocks = [rig.take(64), rig.take(64)];
+    assert_eq!(slots.first().map(|slot| slot.load(Ordering::Relaxed)), Some(EMPTY_SLOT));
+    assert_eq!(slots.last().map(|slot| slot.load(Ordering::Relaxed)), Some(0));
+    slot_of(blocks[0]).store(77, Ordering::Relaxed);
+    assert_eq!(slot_of(blocks[1]).load(Ordering::Relaxed), EMPTY_SLOT);
+    rig.give(blocks[0]);
+    assert_eq!(slot_of(blocks[0]).load(Ordering::Relaxed), 0);
+    let again = rig.take(64);
+    assert_eq!((again, slot_of(again).load(Ordering::Relaxed)), (blocks[0], EMPTY_SLOT));
+    rig.give(again);
+    rig.give(blocks[1]);
+    rig.empty_cache();
+    assert_eq!(slots.first().map(|slot| slot.load(Ordering::Relaxed)), Some(0));
 }
 
 #[test]
