@@ -48,13 +48,11 @@ RANDOM_KERNELS = {
 }  # fmt: skip
 
 # Composite kernels of the CPU build that cannot run on MPS tensors (they ask USE_MPS or read a
-# DispatchStub), although every tensor in them may; and the fused attention that Attention.cpp
-# chooses, which has a kernel for the CPU only. `convolution` itself calls `_convolution`, which is
-# what traces hold.
+# DispatchStub), although every tensor in them may. `convolution` itself calls `_convolution`, which
+# is what traces hold.
 NEEDED_COMPOSITES = {
     "_convolution", "convolution_backward", "kaiser_window", "kaiser_window.periodic",
-    "kaiser_window.beta", "_scaled_dot_product_flash_attention_for_cpu",
-    "_scaled_dot_product_flash_attention_for_cpu_backward",
+    "kaiser_window.beta",
 }  # fmt: skip
 
 # Nothing to redispatch: test ops, files, and pinning, which the hooks answer.

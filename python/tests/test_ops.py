@@ -130,6 +130,45 @@ def test_attention_of_other_kinds():
         torch.testing.assert_close(F.scaled_dot_product_attention(q, q, q), expected, **CLOSE)
 
 
+def test_attention_is_differentiable_twice():
+    inputs = [torch.randn(1, 2, 5, 8) for _ in range(3)]
+    results = []
+    for device, backend in (("cpu", torch.nn.attention.SDPBackend.MATH), ("mps", torch.nn.attention.SDPBackend.FLASH_ATTENTION)):
+        leaves = [tensor.to(device).requires_grad_() for tensor in inputs[:2]] + [inputs[2].to(device)]
+        with torch.nn.attention.sdpa_kernel(backend):
+            output = F.scaled_dot_product_attention(*leaves, scale=0.7)
+        first = torch.autograd.grad(output.square().sum(), leaves[:2], create_graph=True)
+        second = torch.autograd.grad(sum(gradient.square().sum() for gradient in first), leaves[:2])
+        results.append([tensor.detach().cpu() for tensor in (output, *first, *second)])
+    for ours, theirs in zip(results[1], results[0], strict=True):
+        torch.testing.assert_close(ours, theirs, rtol=1e-4, atol=1e-4)
+
+
+class _Operators(torch.utils._python_dispatch.TorchDispatchMode):
+    """Remembers which operators ran."""
+
+    def __init__(self):
+        super().__init__()
+        self.names = []
+
+    def __torch_dispatch__(self, function, types, args=(), kwargs=None):
+        self.names.append(function._schema.name.removeprefix("aten::"))
+        return function(*args, **(kwargs or {}))
+
+
+def test_who_looks_at_operators_sees_those_of_a_mac():
+    q = torch.randn(1, 2, 5, 8, device="mps")
+    mask = torch.ones(5, 5, dtype=torch.bool, device="mps").tril()
+    with _Operators() as operators:
+        F.scaled_dot_product_attention(q, q, q, is_causal=True)
+        F.scaled_dot_product_attention(q, q, q, attn_mask=mask)
+    attention = "_scaled_dot_product_attention_math_for_mps"
+    assert operators.names[0] == operators.names[-1] == attention and operators.names.count(attention) == 2
+    with _Operators() as operators:
+        F.scaled_dot_product_attention(q.requires_grad_(), q, q)
+    assert "_safe_softmax" in operators.names and not any("attention" in name for name in operators.names)
+
+
 def test_out_and_in_place():
     out = torch.empty(0, device="mps")
     torch.add(torch.ones(4, device="mps"), 1, out=out)

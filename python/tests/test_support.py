@@ -13,9 +13,6 @@ YAML = pathlib.Path(torchgen.__file__).parent / "packaged/ATen/native/native_fun
 
 COMPOSITES = ("CompositeImplicitAutograd", "CompositeExplicitAutograd", "CompositeExplicitAutogradNonFunctional")
 
-#: Chosen for attention instead of the real backend's own op: docs/differences.md.
-OURS = {"_scaled_dot_product_flash_attention_for_cpu", "_scaled_dot_product_flash_attention_for_cpu_backward"}
-
 #: Upstream registers the fallback with a warning as this op's kernel, in no file of the wheel.
 ALWAYS_FALLS_BACK = {"embedding_renorm_"}
 
@@ -50,7 +47,7 @@ def test_every_op_of_the_real_backend_is_here(entries):
 def test_no_other_op_is_here(entries):
     absent = {name for name, keys in entries.items() if not keys & {"MPS", *COMPOSITES}}
     assert {name for name in absent if any(_has(name, key) for key in COMPOSITES[:2])} == set()
-    assert {name for name in absent if _has(name, "MPS")} == OURS | ALWAYS_FALLS_BACK
+    assert {name for name in absent if _has(name, "MPS")} == ALWAYS_FALLS_BACK
     assert len(absent) > 250
 
 
@@ -65,7 +62,7 @@ def test_the_list_of_the_doctor_is_the_same(entries):
     from openmps.doctor import has_mps_kernel
 
     for name, keys in entries.items():
-        if name in OURS | ALWAYS_FALLS_BACK:
+        if name in ALWAYS_FALLS_BACK:
             continue
         expected = bool(keys & {"MPS", *COMPOSITES})
         assert has_mps_kernel(f"aten::{name}") == expected, name

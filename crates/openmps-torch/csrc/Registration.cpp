@@ -54,10 +54,11 @@ void registerKernels() {
   registerFastOps3(aten);
   registerPointwiseRandomOps(aten);
   registerSamplingOps(aten);
-  registerAttention(aten);
   registerLstm(aten);
   registerMpsOnlyOps(aten);
-  registerLinear(aten, openLibrary("aten", c10::DispatchKey::AutogradMPS));
+  auto& autograd = openLibrary("aten", c10::DispatchKey::AutogradMPS);
+  registerAttention(aten, autograd);
+  registerLinear(aten, autograd);
   registerTable(openLibrary("aten", c10::DispatchKey::SparseMPS), kSparseOps);
   registerTable(openLibrary("aten", c10::DispatchKey::SparseCsrMPS), kCompressedOps);
   registerTable(openLibrary("c10d", c10::DispatchKey::MPS), kCollectiveOps);

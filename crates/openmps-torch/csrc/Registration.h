@@ -18,10 +18,10 @@ void registerFastOps2(torch::Library& library);
 void registerFastOps3(torch::Library& library);
 void registerPointwiseRandomOps(torch::Library& library); // RandomOps.cpp
 void registerSamplingOps(torch::Library& library); // RandomSampling.cpp
-void registerAttention(torch::Library& library);
+void registerAttention(torch::Library& library, torch::Library& autograd); // autograd: aten under AutogradMPS
 void registerLstm(torch::Library& library);
 void registerMpsOnlyOps(torch::Library& library);
-void registerLinear(torch::Library& library, torch::Library& autograd); // autograd: aten under AutogradMPS
+void registerLinear(torch::Library& library, torch::Library& autograd);
 void registerViews(torch::Library& library);
 void registerHostAlias();
 
