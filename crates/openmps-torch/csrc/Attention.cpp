@@ -1,9 +1,8 @@
-// scaled_dot_product_attention: the CPU's fused kernel where it takes the arguments, else what a Mac does.
+// scaled_dot_product_attention: the CPU's fused kernel where it takes the arguments, else the composite, as on a Mac.
 //
-// On a Mac the composite calls `_scaled_dot_product_attention_math_for_mps` where nothing is differentiated, and is taken apart
-// into plain operators elsewhere; so it is here for whoever looks at operators (graphs that are exported or compiled, dispatch
-// modes, function transforms). A program that only computes gets the fused kernel: plain operators cost a small GPT half of
-// its forward pass.
+// PyTorch's composite calls `_scaled_dot_product_attention_math_for_mps` where nothing is differentiated, and is taken apart into
+// plain operators elsewhere; so it is here for whoever looks at operators (dispatch modes, function transforms, compiled
+// training). A program that only computes gets the fused kernel: plain operators cost a small GPT half of its forward pass.
 #include "FastOps.h"
 #include "Registration.h"
 
@@ -17,7 +16,6 @@
 
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/_scaled_dot_product_attention_math.h>
-#include <ATen/ops/_scaled_dot_product_attention_math_for_mps.h>
 #include <ATen/ops/_scaled_dot_product_flash_attention_for_cpu_backward_cpu_dispatch.h>
 #include <ATen/ops/_scaled_dot_product_flash_attention_for_cpu_cpu_dispatch.h>
 #include <ATen/ops/scalar_tensor.h>
@@ -199,19 +197,11 @@ at::Tensor scaledDotProductAttention(
     bool enable_gqa) {
   const Arguments arguments{
       query, key, value, attn_mask, dropout_p, is_causal, scale, enable_gqa};
-  if (areValid(arguments)) {
-    const bool is_differentiated = areDifferentiated(arguments);
-    if (takesFusedKernel(arguments)) {
-      const auto mask = addedMask(attn_mask, query.scalar_type());
-      return is_differentiated
-          ? FusedAttention::apply(query, key, value, mask, is_causal, scale)
-          : std::get<0>(Forward::call(query, key, value, 0.0, is_causal, mask, scale));
-    }
-    if (!is_differentiated && dropout_p == 0.0) {
-      const auto mask = addedMask(attn_mask, query.scalar_type());
-      return std::get<0>(at::_scaled_dot_product_attention_math_for_mps(
-          query, key, value, mask, dropout_p, is_causal, std::nullopt, scale, enable_gqa));
-    }
+  if (areValid(arguments) && takesFusedKernel(arguments)) {
+    const auto mask = addedMask(attn_mask, query.scalar_type());
+    return areDifferentiated(arguments)
+        ? FusedAttention::apply(query, key, value, mask, is_causal, scale)
+        : std::get<0>(Forward::call(query, key, value, 0.0, is_causal, mask, scale));
   }
   return at::native::scaled_dot_product_attention(
       query, key, value, attn_mask, dropout_p, is_causal, scale, enable_gqa);
