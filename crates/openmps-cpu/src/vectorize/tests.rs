@@ -683,3 +683,25 @@ fn threadgroup_counters_are_counted_out_of_registers_by_a_narrow_index() {
     let text = count("%long = zext i32 %bin to i64\n  %wide = mul i64 %long, %long");
     assert_eq!(text.matches("extractelement <32 x i64>").count(), 32, "{text}");
 }
+
+#[test]
+fn gathers_by_unsigned_numbers_of_32_bits_take_signed_ones() {
+    let gather = |index: &str| {
+        vectorized(&format!(
+            "  %at = zext nneg i32 %x to i64
+  %a = getelementptr i32, ptr %p, i64 %at
+  %where = load i32, ptr %a
+  %long = {index}
+  %b = getelementptr i32, ptr %p, i64 %long
+  %v = load i32, ptr %b
+  store i32 %v, ptr %a
+  ret void"
+        ))
+        .unwrap()
+    };
+    let text = gather("zext i32 %where to i64");
+    assert!(text.contains("getelementptr i32, ptr %0, i64 2147483648"), "the place is moved: {text}");
+    assert!(text.contains("splat (i32 -2147483648)") && text.contains("= sext <32 x i32>"), "and the numbers: {text}");
+    let text = gather("sext i32 %where to i64");
+    assert!(!text.contains("2147483648"), "signed numbers are as they are: {text}");
+}

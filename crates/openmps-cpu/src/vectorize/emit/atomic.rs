@@ -120,14 +120,6 @@ impl<'m> Emitter<'_, 'm> {
         (at > 0 && shared.iter().all(|&at| self.is_at_hand(address.operand(at)))).then_some((address, at))
     }
 
-    /// Whether the current block may ask for the value.
-    fn is_at_hand(&self, value: Value<'m>) -> bool {
-        let places = [&self.fixed, &self.scalars, &self.vectors];
-        value.as_instruction().is_none()
-            || self.slots.contains_key(&value)
-            || places.iter().any(|place| place.contains_key(&value))
-    }
-
     /// The address of a lane, whose part of it is `own`.
     fn address_at(&mut self, place: &Place<'m>, own: Value<'m>) -> Result<Value<'m>, Refusal> {
         let Some((address, at)) = place.address else { return Ok(own) };

@@ -1,6 +1,6 @@
 //! One instruction of the source: as it is where lanes agree, on vectors where they differ.
 
-use openmps_llvm::{BinaryOp, CastOp, Instruction, Opcode, PlainOp, TypeKind, Value};
+use openmps_llvm::{BinaryOp, CastOp, Instruction, Opcode, PlainOp, Type, TypeKind, Value};
 
 use super::super::refusal::Refusal;
 use super::super::shape::Shape;
@@ -206,7 +206,31 @@ impl<'m> Emitter<'_, 'm> {
         if operands.iter().all(|operand| operand.ty().lanes() == 1) {
             operands[0] = self.splat(operands[0]);
         }
+        if let (&[base, _], Some(narrow)) = (operands.as_slice(), self.narrow_index(instruction)) {
+            return self.narrow_address(ty, base, narrow);
+        }
         Ok(self.builder.gep(ty, operands[0], &operands[1..]))
+    }
+
+    /// The 32 bits that the only index of an address from a shared place is the zero extension of.
+    fn narrow_index(&self, address: Instruction<'m>) -> Option<Value<'m>> {
+        let index = address.operand(1).as_instruction()?;
+        let is_extension = index.opcode() == Opcode::Cast(CastOp::ZExt);
+        let narrow = is_extension.then(|| index.operand(0)).filter(|narrow| narrow.ty().int_bits() == Some(32))?;
+        let is_apart = |value: Value<'m>| !self.analysis.shape(value).is_uniform();
+        let is_shared_place = address.operand_count() == 2 && !is_apart(address.operand(0));
+        (is_shared_place && is_apart(narrow) && self.is_at_hand(narrow)).then_some(narrow)
+    }
+
+    /// Addresses by unsigned numbers of 32 bits. Gathers take signed ones, in half the instructions that they need for 64 bits: so
+    /// numbers and the place that they count from are moved by 2^31.
+    fn narrow_address(&mut self, ty: Type<'m>, base: Value<'m>, index: Value<'m>) -> Result<Value<'m>, Refusal> {
+        let lanes = self.vector(index)?;
+        let long = self.context().i64();
+        let middle = self.builder.gep(ty, base, &[long.const_int(1 << 31)]);
+        let moved = self.builder.xor(lanes, self.splat_int(lanes.ty().scalar(), 1 << 31));
+        let signed = self.builder.cast(CastOp::SExt, moved, self.wide(long)?);
+        Ok(self.builder.gep(ty, middle, &[signed]))
     }
 
     /// An address inside of a private variable that is laid out lane by lane: every byte counts for 32.

@@ -185,6 +185,14 @@ impl<'m> Emitter<'_, 'm> {
         }
     }
 
+    /// Whether the current block may ask for the value.
+    pub(super) fn is_at_hand(&self, value: Value<'m>) -> bool {
+        let places = [&self.fixed, &self.scalars, &self.vectors];
+        value.as_instruction().is_none()
+            || self.slots.contains_key(&value)
+            || places.iter().any(|place| place.contains_key(&value))
+    }
+
     pub(super) fn forget_registers(&mut self) {
         self.scalars.clear();
         self.vectors.clear();
