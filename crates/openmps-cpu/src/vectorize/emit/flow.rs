@@ -304,13 +304,11 @@ impl<'m> Emitter<'_, 'm> {
         self.builder.br(self.full[next]);
     }
 
-    /// Goes on behind a barrier at which all lanes of the SIMD-group wait: masks need not be kept across it.
+    /// Goes on behind a barrier at which all lanes of the SIMD-group wait: no masks need to be kept across it, since none but the
+    /// next block's has lanes.
     fn behind_whole_barrier(&mut self, block: usize, next: usize) {
-        let comes_from_before = |at: usize| self.graph.predecessors[at].iter().any(|&from| from <= block);
-        let beyond = (block + 1..self.masks.len()).filter(|&at| comes_from_before(at));
-        let headers = self.graph.loops_around(block).map(|at| self.graph.loops[at].header);
-        for at in beyond.chain(headers).collect::<Vec<_>>() {
-            self.builder.store(self.mask_ty().zero(), self.masks[at]);
+        for &mask in &self.masks {
+            self.builder.store(self.mask_ty().zero(), mask);
         }
         self.enter(next, self.ends[block]);
     }
