@@ -204,7 +204,7 @@ fn vector_code_between_barriers() {
             07 threadgroup: openmps_kernel 67
             08 stack: openmps_kernel 67
             09 before-vectorize: openmps_kernel 16
-            10 vectorize: openmps_lanes 88 (24 wide)
+            10 vectorize: openmps_lanes 89 (24 wide)
             11 barriers: openmps_step 47 (20 wide) openmps_kernel 64
             12 bounds: openmps_kernel 101 (20 wide)
             13 optimize: openmps_kernel 110 (20 wide)
