@@ -11,7 +11,7 @@ use std::fs;
 use std::path::PathBuf;
 
 use openmps_torch::abi::generator::{GENERATOR_STATE_BYTES, GeneratorState};
-use openmps_torch::abi::memory::{BlockInfo, MemoryStat, MemoryStats};
+use openmps_torch::abi::memory::{BlockInfo, BlockSlots, MemoryStat, MemoryStats};
 
 fn root() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR"))
@@ -193,7 +193,7 @@ fn the_header_has_every_entry_point() {
 
 #[test]
 fn structs_have_the_sizes_that_the_shim_asserts() {
-    assert_eq!(size_of::<BlockInfo>(), 40);
+    assert_eq!((size_of::<BlockInfo>(), size_of::<BlockSlots>()), (40, 24));
     assert_eq!((size_of::<MemoryStat>(), size_of::<MemoryStats>()), (32, 64));
     assert_eq!(u64::try_from(size_of::<GeneratorState>()).unwrap(), GENERATOR_STATE_BYTES);
 }
