@@ -14,11 +14,12 @@ use super::refusal::Refusal;
 use crate::abi::SIMD_WIDTH;
 use crate::split::MARKER;
 
-/// Most registers that the vector form may write: what its compilation takes goes with them, 0.2 to 0.3 ms each.
-const REGISTERS_MAX: u64 = 4000;
+/// Most registers that the vector form may write: what its compilation takes goes with them, 0.2 to 0.5 ms each.
+const REGISTERS_MAX: u64 = 6000;
 /// The same where nobody asked for vectors: compiling takes at most about as long as for the slowest scalar kernels.
 const REGISTERS_MAX_AUTO: u64 = 600;
-/// Most blocks: LLVM's time for slots and registers grows with their square (PyTorch's `sort_block_*`, 2,500 blocks: 40 seconds).
+/// Most blocks: LLVM's time for slots and registers grows with their square (PyTorch's `sort_block_*`, 2,500 blocks:
+/// 19 seconds).
 const BLOCKS_MAX: usize = 600;
 /// Bytes of a register.
 const REGISTER_BYTES: u64 = 64;

@@ -15,7 +15,7 @@ use crate::abi::{KERNEL_SYMBOL, THREADS_PER_GROUP_MAX};
 pub(crate) const LANES_SYMBOL: &str = "openmps_lanes";
 
 /// Most instructions of a kernel before it is made ready for vectorisation, which takes time too.
-const INSTRUCTIONS_MAX: usize = 3000;
+const INSTRUCTIONS_MAX: usize = 6000;
 /// Most threads of a row where the grid is cut anywhere.
 const ROW_THREADS_MAX: u32 = 4096;
 

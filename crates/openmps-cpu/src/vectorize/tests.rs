@@ -510,7 +510,7 @@ fn large_code_stays_scalar_earlier_when_nobody_asked_for_vectors() {
     vectorized_as(EngineChoice::Auto, &body(200)).unwrap();
     assert_eq!(vectorized_as(EngineChoice::Auto, &body(400)), Err(Refusal::TooLarge));
     vectorized_as(EngineChoice::Vector, &body(400)).unwrap();
-    assert_eq!(vectorized_as(EngineChoice::Vector, &body(2200)), Err(Refusal::TooLarge));
+    assert_eq!(vectorized_as(EngineChoice::Vector, &body(3200)), Err(Refusal::TooLarge));
 }
 
 fn pass_together(body: &str) -> bool {
