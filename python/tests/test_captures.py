@@ -1,5 +1,6 @@
 """Captures of PyTorch programs: they run again without the program, and one launch becomes a case."""
 
+import ast
 import json
 import os
 import pathlib
@@ -120,6 +121,45 @@ def test_a_program_that_is_killed_leaves_a_capture_that_can_be_read(tmp_path):
     result = trace("replay", tmp_path / "0000-dead.gputrace", "--check")
     assert "5 equal bit for bit" in result.stdout
     assert result.stderr.endswith("warning: the capture was not ended, its last part is missing\n")
+
+
+FULL = """
+    import os, resource, sys, warnings
+    import torch
+
+    library = torch.mps.compile_shader("kernel void twice(device float* x, uint i [[thread_position_in_grid]]) { x[i] *= 2; }")
+    x = torch.rand(4096, device="mps")
+    before = x.cpu()
+    torch.mps.synchronize()
+    FILL
+    with warnings.catch_warnings(record=True) as seen:
+        warnings.simplefilter("always")
+        with torch.mps.profiler.metal_capture(NAME):
+            for _ in range(20):
+                library.twice(x)
+                x.add_(torch.rand(4096, device="mps") - 0.5)
+    print([str(one.message) for one in seen], torch.isfinite(x).all().item())
+"""
+
+
+@pytest.mark.parametrize("fill", ["disk", "limit"])
+def test_a_full_disk_ends_the_capture_and_not_the_program(tmp_path, fill):
+    name, file = tmp_path / "full", tmp_path / "0000-full.gputrace"
+    limit = "resource.setrlimit(resource.RLIMIT_FSIZE, (60_000, 60_000))"
+    if fill == "disk":
+        # A capture that is there already is overwritten, and this part of it lies on a disk without space.
+        file.mkdir()
+        (file / "contents.zst").symlink_to("/dev/full")
+        limit = "pass"
+    reason = {"disk": "No space left on device (os error 28)", "limit": "File too large (os error 27)"}[fill]
+    outcome = snippets.run(FULL.replace("FILL", limit).replace("NAME", repr(str(name))), MTL_CAPTURE_ENABLED="1")
+    assert (outcome.code, outcome.stderr) == (0, ""), outcome.stderr
+    (message,) = ast.literal_eval(outcome.stdout.rsplit(" ", 1)[0])
+    assert outcome.stdout.endswith(" True\n") and message == f"capture {file} is not complete: {reason}"
+    # What was written until then is there: nothing on the full disk, some launches below the limit.
+    result = trace("replay", file, "--check", check=False)
+    counts = {"disk": "0 launches", "limit": " equal bit for bit, 0 differ by the order of threads, 0 differ, 0 failed"}
+    assert counts[fill] in result.stdout, result.stdout + result.stderr
 
 
 def test_the_page_needs_nothing_else(step, tmp_path):

@@ -92,6 +92,8 @@ def test_messages_tracks_flows_and_counters(tmp_path):
     by_name = {one.name: one for one in operations}
     assert by_name["add.Tensor"].arguments["message"] == "aten::add.Tensor:MPS:Float[64]:MPS:Float[64] (id=G2, run=1)"
     twice = by_name["twice"]
+    # The first launch from a source has its text.
+    assert "kernel void twice(device float* x" in twice.arguments.pop("source_text") and twice.arguments.pop("library") == 1
     assert twice.arguments == {
         "grid": "64x1x1",
         "group": "32x1x1",

@@ -172,6 +172,7 @@ TRACE_STEPS = """
   press("3");
   seen.kernels = [...document.querySelectorAll("#kernel-table tbody tr")].map((row) => row.cells[0].textContent + " " + row.cells[1].textContent);
   seen.origin = text("source-head");
+  seen.source = [...document.querySelectorAll("#source tbody tr")].map((row) => row.cells[row.cells.length - 1].textContent);
   press("4");
   seen.legend = text("memory-legend");
   seen.memory = text("memory-table");
@@ -207,11 +208,31 @@ def test_the_page_of_a_trace_works_in_chromium(trace_page):
     assert sum(track.startswith("thread ") for track in seen["tracks"]) == 2
     assert seen["detail"].startswith("twice") and "aten::twice" in seen["detail"] and "Belongs together" in seen["detail"]
     assert len(seen["launches"]) == 10 and all("128" in row or "64" in row for row in seen["launches"])
-    assert seen["kernels"] == ["twice 10"] and "a capture does" in seen["origin"]
+    assert seen["kernels"] == ["twice 10"] and "from Metal source text" in seen["origin"]
+    assert seen["source"][0].startswith("kernel void twice(device float* x")
+    assert "small pool" in seen["legend"] and "low watermark" in seen["legend"] and "no known pool" not in seen["legend"]
     assert "high watermark" in seen["legend"] and "most in blocks so far" in seen["legend"] and "most in heaps" in seen["memory"]
     assert "Perfetto trace" in seen["about"] and seen["found"] > 2
     assert seen["linked"].startswith("twice") and "call of the program" in seen["linked"]
     assert seen["colours"] > 5, "the timeline is drawn"
+
+
+def test_the_page_of_a_thousand_launches_is_small_and_opens(tmp_path):
+    code = CODE.replace("NAME", repr(str(tmp_path / "large"))).replace("range(100)", "range(1000)")
+    snippets.output(code, MTL_CAPTURE_ENABLED="1")
+    capture, page = tmp_path / "0000-large.gputrace", tmp_path / "page.html"
+    subprocess.run([COMMAND, "trace", "show", "--no-buffers", capture, "-o", page], check=True, capture_output=True)
+    assert page.stat().st_size < 5_000_000
+    seen = probe(page, PROBE)
+    assert seen["ready"] == "yes" and seen["rows"] == 1100 and seen["found"] == "100 found"
+
+
+def test_sources_stay_out_of_a_trace_if_asked(tmp_path):
+    assert snippets.run(TRACED, OPENMPS_TRACE_DIR=str(tmp_path), OPENMPS_TRACE_SOURCE_LIMIT="20").code == 0
+    (file,) = tmp_path.glob("*.perfetto-trace")
+    assert b"kernel void" not in file.read_bytes()
+    subprocess.run([COMMAND, "trace", "show", file, "-o", tmp_path / "page.html"], check=True, capture_output=True)
+    assert "OPENMPS_TRACE_SOURCE_LIMIT" in (tmp_path / "page.html").read_text()
 
 
 def test_what_is_no_trace_is_told(tmp_path):

@@ -15,10 +15,14 @@ use crate::process::{Program, Workspace, command};
 pub(crate) fn run(workspace: &Workspace, arguments: &[String]) -> Result<()> {
     match arguments {
         [subject, packages @ ..] if subject == "msl" => msl::run(workspace, packages),
+        [subject] if subject == "arm" => {
+            let tests = ["nextest", "run", "--release", "--package", "openmps-suite", "--test", "arm"];
+            command("cargo").args(tests).env("OPENMPS_ARM_EVERY", "1").run(workspace)
+        }
         [subject, options @ ..] if subject == "opinfo" => opinfo::run(workspace, options),
         [subject, options @ ..] if subject == "torch26" => torch26::run(workspace, options),
         _ => bail!(
-            "conformance: expected 'msl [PACKAGE...]', 'opinfo [OP...]' or 'torch26 [OPTIONS]', not '{}'",
+            "conformance: expected 'arm', 'msl [PACKAGE...]', 'opinfo [OP...]' or 'torch26 [OPTIONS]', not '{}'",
             arguments.join(" ")
         ),
     }

@@ -28,6 +28,8 @@ usage: ./dev <command>
                  pipelines and results of the kernels in real libraries; --help for its options
   conformance opinfo [OP...] [OPTIONS]
                  PyTorch's op database on \"mps\" against \"cpu\"; --help for its options
+  conformance arm
+                 objects for ARM of every conformance kernel
   accuracy [POINTS [SEED]]
                  errors of Metal's math functions in ulps: the page docs/accuracy.md, on standard output
   fuzz engine [SECONDS [SEED]]

@@ -620,6 +620,11 @@ function drawMemory() {
   }
   context.textAlign = "center";
   for (let part = 1; part <= 4; part += 1) context.fillText(time((span[1] - span[0]) * part / 4), Math.min(width - 40, x(span[0] + (span[1] - span[0]) * part / 4)), height - 10);
+  // The allocator may tell of moments before the first slice and after the last.
+  context.save();
+  context.beginPath();
+  context.rect(left, 0, width - left - 12, height);
+  context.clip();
   let below = memory.times.map(() => 0);
   for (const [name] of layers) {
     const values = memory.pools[name] || [];
@@ -644,6 +649,7 @@ function drawMemory() {
     context.stroke();
     context.setLineDash([]);
   }
+  context.restore();
   const peak = Math.max(...memory.current), at = memory.current.indexOf(peak);
   replace($("memory-table"), element("div", { style: "padding:10px 14px" }, facts([["most in blocks", bytes(peak) + " at " + time(memory.times[at] - span[0])], ["most in heaps", bytes(Math.max(...memory.driver))],
     ["at the end", bytes(memory.current[memory.current.length - 1]) + " in blocks, " + bytes(memory.driver[memory.driver.length - 1]) + " in heaps"], memory.peak.length ? null : ["handed out", memory.allocations + " blocks, " + bytes(memory.allocated)], memory.peak.length ? null : ["freed", memory.frees + " blocks"]])));

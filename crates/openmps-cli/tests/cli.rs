@@ -509,6 +509,20 @@ fn what_cannot_run_is_told() {
         "#]],
     );
     fail(
+        &["run", "arguments.metal", "fill", "--grid", "4", "--arg", "zeros:f32[4]"],
+        1,
+        expect![[r#"
+            openmps: error: arguments.metal: kernel 'fill' takes 'arguments', an argument buffer, for which --arg has no value; Python binds a list of tensors there
+        "#]],
+    );
+    fail(
+        &["run", "arguments.metal", "pick", "--grid", "1"],
+        1,
+        expect![[r#"
+            openmps: error: arguments.metal: kernel 'pick' takes 'images', an array of textures, for which --arg has no value; the crate openmps binds it
+        "#]],
+    );
+    fail(
         &["run", "vectors.metal", "sub", "--grid", "4"],
         1,
         expect![[r#"

@@ -38,7 +38,7 @@ mod vectorize;
 pub use engine::{CodeGenerator, CpuEngine, EngineCounts};
 pub use jit::load::LoadError;
 #[cfg(feature = "codegen")]
-pub use pipeline::{FiberCodeGenerator, LlvmCodeGenerator};
+pub use pipeline::{FiberCodeGenerator, LlvmCodeGenerator, cross_compile};
 pub use pool::{limit_threads, thread_count};
 pub use target::target_id;
 pub use vectorize::Refusal;

@@ -70,6 +70,25 @@ impl Program {
         kernel.unwrap_or_else(|error| panic!("kernel '{name}': {error}"))
     }
 
+    /// The object of kernel `name` for `cpu` of LLVM's target `triple`.
+    ///
+    /// # Errors
+    /// What code generation says.
+    ///
+    /// # Panics
+    /// When there is no such kernel.
+    pub fn object_for(
+        &self,
+        name: &str,
+        triple: &str,
+        cpu: &str,
+        options: &EngineOptions,
+    ) -> Result<Vec<u8>, EngineError> {
+        let signature = self.compiled.kernels.iter().find(|kernel| kernel.name == name);
+        let signature = signature.unwrap_or_else(|| panic!("no kernel '{name}'"));
+        openmps_cpu::cross_compile(triple, cpu, &self.compiled.air, signature, options)
+    }
+
     /// Machine code of kernel `name` from `engine` with `options`.
     ///
     /// # Errors

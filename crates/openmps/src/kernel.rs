@@ -28,6 +28,8 @@ pub struct Kernel {
     recipe: Option<Arc<Recipe>>,
     /// Its name in profiles.
     label: NameId,
+    /// Its library's source, which a trace looks up as long as a kernel is there.
+    _source_text: Option<Arc<str>>,
 }
 
 /// What a caller says about the tensors of a launch.
@@ -40,10 +42,15 @@ pub struct Notes {
 }
 
 impl Kernel {
-    /// The pipeline `compiled` of the source or library that `source` names.
-    pub(crate) fn new(compiled: Arc<dyn CompiledKernel>, recipe: Option<Arc<Recipe>>, source: &Arc<str>) -> Self {
-        let label = profile::pipeline(&compiled.signature().name, source);
-        Self { compiled, recipe, label }
+    /// The pipeline `compiled` of the source or library that `source` names, with its text for traces.
+    pub(crate) fn new(
+        compiled: Arc<dyn CompiledKernel>,
+        recipe: Option<Arc<Recipe>>,
+        source: &Arc<str>,
+        source_text: Option<Arc<str>>,
+    ) -> Self {
+        let label = profile::pipeline(&compiled.signature().name, source, source_text.as_ref());
+        Self { compiled, recipe, label, _source_text: source_text }
     }
 
     /// The kernel `name` of a module of AIR (LLVM bitcode) whose function constants have their values, for the process's engine.
@@ -60,7 +67,7 @@ impl Kernel {
         let signature = signature.ok_or_else(|| LibraryError::NoSuchKernel(name.into()))?;
         let options = engines::options(Settings::process());
         let compiled = engine.compile(&loaded.air, signature, &options).map_err(failed)?;
-        Ok(Self::new(compiled, None, &"AIR".into()))
+        Ok(Self::new(compiled, None, &"AIR".into(), None))
     }
 
     /// The host name.

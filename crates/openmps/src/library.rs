@@ -20,6 +20,7 @@ use thiserror::Error;
 use crate::capture::{self, Recipe, RecipeOrigin};
 use crate::frontends::Place;
 use crate::kernel::Kernel;
+use crate::limits::TRACE_SOURCE_BYTES_MAX;
 use crate::settings::Settings;
 use crate::stream::StreamError;
 use crate::{engines, frontends};
@@ -131,6 +132,8 @@ struct Inner {
     pipelines: Mutex<HashMap<PipelineKey, Pipeline>>,
     /// The source text and how it was compiled, where captures are enabled.
     text: Option<(Arc<str>, CompileOptions)>,
+    /// The source text, unless traces shall not have it.
+    traced_text: Option<Arc<str>>,
 }
 
 /// A compiled library; clones share it.
@@ -161,8 +164,13 @@ impl Library {
         options: &CompileOptions,
     ) -> Result<Self, LibraryError> {
         let compiled = compiler.compile_source(source, options)?;
-        let text = capture::is_enabled().then(|| (source.into(), options.clone()));
-        Ok(Self::new(Origin::Source(compiled), engine, None, text, "program_source"))
+        let limit = Settings::process().trace_source_limit.unwrap_or(TRACE_SOURCE_BYTES_MAX);
+        let is_traced = source.len() as u64 <= limit;
+        let text: Option<Arc<str>> = (is_traced || capture::is_enabled()).then(|| source.into());
+        let traced_text = text.clone().filter(|_| is_traced);
+        let text = text.filter(|_| capture::is_enabled()).map(|text| (text, options.clone()));
+        let library = Self::new(Origin::Source(compiled), engine, None, text, "program_source");
+        Ok(library.with_traced_text(traced_text))
     }
 
     /// Opens the compiled library (`.metallib`, or a universal binary with one) in `bytes`, which are copied, for the process's
@@ -210,7 +218,16 @@ impl Library {
         source_name: &str,
     ) -> Self {
         let source_name = source_name.into();
-        Self { inner: Arc::new(Inner { origin, engine, loader, source_name, pipelines: Mutex::default(), text }) }
+        let pipelines = Mutex::default();
+        Self { inner: Inner { origin, engine, loader, source_name, pipelines, text, traced_text: None }.into() }
+    }
+
+    /// A library that nobody shares yet, with its source for traces.
+    fn with_traced_text(mut self, text: Option<Arc<str>>) -> Self {
+        if let Some(inner) = Arc::get_mut(&mut self.inner) {
+            inner.traced_text = text;
+        }
+        self
     }
 
     /// Host names of the kernels, sorted.
@@ -286,7 +303,8 @@ impl Inner {
         }
         let options = engines::options(Settings::process());
         let compiled = self.engine.compile(&air, &signature, &options).map_err(error)?;
-        Ok(Kernel::new(compiled, self.recipe(module, air, values), &self.source_name))
+        let recipe = self.recipe(module, air, values);
+        Ok(Kernel::new(compiled, recipe, &self.source_name, self.traced_text.clone()))
     }
 
     /// What a capture needs to make the kernel again; `air` is `module` with its function constants set.

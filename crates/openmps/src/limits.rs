@@ -35,6 +35,9 @@ pub const MAX_WATERMARK_RATIO: f64 = 2.0;
 /// Soft limit of the allocator when nothing is set (PyTorch's default for unified memory).
 pub const DEFAULT_LOW_WATERMARK_RATIO: f64 = 1.4;
 
+/// Longest source text of a library that a trace takes in when nothing is set: real libraries are below 200 kB.
+pub const TRACE_SOURCE_BYTES_MAX: u64 = MIB;
+
 /// Unit in which heaps are placed in the arena: a huge page of x86-64, and the divisor of every heap size.
 pub const ARENA_SLOT_BYTES: u64 = 2 * MIB;
 /// Address space that the arena asks for first; half as much after each refusal.

@@ -67,6 +67,8 @@ pub struct Settings {
     pub dump_dir: Option<PathBuf>,
     /// `OPENMPS_TRACE_DIR`: where the profiler writes traces.
     pub trace_dir: Option<PathBuf>,
+    /// `OPENMPS_TRACE_SOURCE_LIMIT`: the longest source text that a trace takes in, in bytes.
+    pub trace_source_limit: Option<u64>,
     /// `OPENMPS_RECOMMENDED_MAX_MEMORY`, in bytes.
     pub recommended_max_memory: Option<u64>,
     /// What to tell the user about values that were ignored, in table order.
@@ -152,6 +154,7 @@ impl Default for Settings {
             engine: EngineChoice::default(),
             dump_dir: None,
             trace_dir: None,
+            trace_source_limit: None,
             recommended_max_memory: None,
             warnings: Vec::new(),
         }

@@ -7,7 +7,7 @@ use openmps::{
     ArgumentKind, Binding, Bindings, Buffer, BufferIndex, Grid, Kernel, Library, LibraryError, SamplerIndex, Stream,
     Texture, TextureIndex, TextureType,
 };
-use openmps_engine::{BufferAccess, KernelSignature, TextureAccess, TextureComponent};
+use openmps_engine::{BufferAccess, KernelSignature, Presence, TextureAccess, TextureComponent};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -97,6 +97,7 @@ impl Memory {
 
 pub(crate) fn run(run: &Run) -> Result<(), Failure> {
     let kernel = kernel(run)?;
+    refuse_what_cannot_be_typed(kernel.signature()).map_err(|problem| Failure::about(&run.file, problem))?;
     let slots = slots(kernel.signature());
     let (mut bindings, bound) = bind(run, &slots)?;
     bind_samplers(run, kernel.signature(), &mut bindings)?;
@@ -145,6 +146,25 @@ fn kernel(run: &Run) -> Result<Kernel, Failure> {
     let signature = compiler::signature(&run.file, &run.kernel, &run.language.options())?;
     let values = constant_value::parse(&run.constants, &signature).map_err(Failure::Message)?;
     library.kernel_with_constants(&run.kernel, &values).map_err(|error| failure(run, &error))
+}
+
+/// Refuses kernels with arguments for which no value can be typed; what binds them instead.
+fn refuse_what_cannot_be_typed(signature: &KernelSignature) -> Result<(), String> {
+    for argument in signature.arguments.iter().filter(|argument| argument.presence != Presence::Absent) {
+        let (what, binder) = match argument.kind {
+            ArgumentKind::ArgumentBuffer { .. } => ("an argument buffer", "Python binds a list of tensors there"),
+            ArgumentKind::Texture { count: Some(_), .. } => ("an array of textures", "the crate openmps binds it"),
+            ArgumentKind::VisibleFunctionTable { .. } => ("a function table", "nothing can bind it yet"),
+            ArgumentKind::Buffer { .. }
+            | ArgumentKind::ThreadgroupMemory { .. }
+            | ArgumentKind::Texture { count: None, .. }
+            | ArgumentKind::Sampler { .. }
+            | ArgumentKind::Builtin { .. } => continue,
+        };
+        let (kernel, name) = (&signature.name, &argument.name);
+        return Err(format!("kernel '{kernel}' takes '{name}', {what}, for which --arg has no value; {binder}"));
+    }
+    Ok(())
 }
 
 fn slots(signature: &KernelSignature) -> Vec<Slot> {

@@ -107,6 +107,23 @@ impl LlvmCodeGenerator {
     }
 }
 
+/// An object for another CPU than this machine's, which can be looked at and linked elsewhere: `cpu` of LLVM's target `triple`.
+///
+/// # Errors
+/// As [`CodeGenerator::generate`]; [`EngineError::Internal`] for a target that LLVM was not asked for (feature `cross` of
+/// `openmps-llvm`).
+pub fn cross_compile(
+    triple: &str,
+    cpu: &str,
+    air: &VerifiedAir,
+    signature: &KernelSignature,
+    options: &EngineOptions,
+) -> Result<Vec<u8>, EngineError> {
+    let machine = TargetMachine::new(triple, cpu, "", CodeGenLevel::Default).map_err(internal)?;
+    let object = emit_for(&machine, air, signature, options, Waiting::Split, TargetMachine::emit_object)?;
+    Ok(object.as_bytes().to_vec())
+}
+
 type Emit = fn(&TargetMachine, &mut Module<'_>) -> Result<ObjectCode, openmps_llvm::Error>;
 
 /// Builds the kernel's code and lets `emitter` write it.

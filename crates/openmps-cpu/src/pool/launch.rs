@@ -5,13 +5,12 @@
 //! chunk was taken, and the caller does not return before every taken chunk has been finished.
 
 use std::any::Any;
-use std::cell::UnsafeCell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
 
 use super::Wake;
-use super::worker::{WakeUp, spin_until};
+use super::sync::{AtomicU32, AtomicU64, AtomicUsize, Cell, Ordering, spin_until};
+use super::worker::WakeUp;
 
 /// The number of a launch's caller.
 const CALLER: usize = 0;
@@ -26,7 +25,7 @@ pub(super) struct Launch {
     finished: AtomicU32,
     /// Workers that may take chunks: those whose number, from 1, is not greater.
     workers: AtomicUsize,
-    work: UnsafeCell<Option<*const Work<'static>>>,
+    work: Cell<Option<*const Work<'static>>>,
     error: Mutex<Option<String>>,
     pub(super) wake_up: WakeUp,
 }
@@ -44,7 +43,7 @@ impl Launch {
             chunks: AtomicU32::new(0),
             finished: AtomicU32::new(0),
             workers: AtomicUsize::new(0),
-            work: UnsafeCell::new(None),
+            work: Cell::new(None),
             error: Mutex::new(None),
             wake_up: WakeUp::new(),
         }
@@ -55,7 +54,7 @@ impl Launch {
         // SAFETY: only the lifetime changes; nobody uses the pointer after this function, which waits for all chunks.
         let work = unsafe { std::mem::transmute::<*const Work<'_>, *const Work<'static>>(work) };
         // SAFETY: no launch runs, so that nobody has taken a chunk and reads `work`.
-        unsafe { *self.work.get() = Some(work) };
+        self.work.with_mut(|place| unsafe { *place = Some(work) });
         self.finished.store(0, Ordering::Relaxed);
         self.workers.store(workers, Ordering::Relaxed);
         let epoch = (self.ticket.load(Ordering::Relaxed) >> 32).wrapping_add(1) & 0xffff_ffff;
@@ -81,7 +80,7 @@ impl Launch {
     pub(super) fn take_part(&self, number: usize) {
         while let Some(chunk) = self.take(number) {
             // SAFETY: this thread has taken a chunk, so that the launch that wrote `work` is still running.
-            let work = unsafe { *self.work.get() };
+            let work = self.work.with(|place| unsafe { *place });
             let work = work.expect("a launch stores its work before its chunks can be taken");
             // After an error the remaining chunks are counted, not run.
             if !self.has_failed() {

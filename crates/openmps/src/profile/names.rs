@@ -1,7 +1,7 @@
 //! Names by number: of operators and of kernels, so that what is recorded while the program runs is numbers only.
 
 use std::collections::HashMap;
-use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError, Weak};
 
 /// The number of a name. Numbers live as long as the process.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -14,6 +14,8 @@ pub(super) struct Name {
     pub(super) text: Arc<str>,
     /// For kernels: the source or the library that they come from.
     pub(super) source: Option<Arc<str>>,
+    /// For kernels from source: the text, while a kernel of it is there.
+    pub(super) text_of_source: Option<Weak<str>>,
 }
 
 #[derive(Default)]
@@ -46,14 +48,15 @@ pub fn operator(text: &str) -> NameId {
         return id;
     }
     let text: Arc<str> = text.into();
-    let id = names.add(Name { text: Arc::clone(&text), source: None });
+    let id = names.add(Name { text: Arc::clone(&text), ..Name::default() });
     names.operators.insert(text, id);
     id
 }
 
-/// A new number for a pipeline: the kernel `text` of the source or library `source`.
-pub(crate) fn pipeline(text: &str, source: &Arc<str>) -> NameId {
-    lock().add(Name { text: text.into(), source: Some(Arc::clone(source)) })
+/// A new number for a pipeline: the kernel `text` of the source or library `source`, which has the text `text_of_source`.
+pub(crate) fn pipeline(text: &str, source: &Arc<str>, text_of_source: Option<&Arc<str>>) -> NameId {
+    let text_of_source = text_of_source.map(Arc::downgrade);
+    lock().add(Name { text: text.into(), source: Some(Arc::clone(source)), text_of_source })
 }
 
 /// What `id` stands for.
@@ -70,7 +73,7 @@ mod tests {
         assert_eq!(operator("add"), operator("add"));
         assert_ne!(operator("add"), operator("sub"));
         let source: Arc<str> = "program_source".into();
-        let (first, second) = (pipeline("add", &source), pipeline("add", &source));
+        let (first, second) = (pipeline("add", &source, None), pipeline("add", &source, None));
         assert_ne!(first, second);
         assert_eq!((&*get(first).text, get(first).source.as_deref()), ("add", Some("program_source")));
         assert_eq!(&*get(NameId(u32::MAX)).text, "");

@@ -51,7 +51,7 @@ pub fn markdown() -> String {
 const MASK: &str = "integer as C's `strtol` base 0 reads it; no number is 0";
 const RATIO: &str = "number as C's `strtod` reads it; no number is 0";
 
-static TABLE: [Setting; 23] = [
+static TABLE: [Setting; 24] = [
     Setting {
         name: "PYTORCH_DEBUG_MPS_ALLOCATOR",
         kind: MASK,
@@ -274,6 +274,18 @@ static TABLE: [Setting; 23] = [
         range: "empty is unset",
         doc: "Where the profiler writes traces; it is made if it does not exist.",
         apply: |settings, value| settings.trace_dir = path(value),
+    },
+    Setting {
+        name: "OPENMPS_TRACE_SOURCE_LIMIT",
+        kind: "decimal integer",
+        unit: "bytes",
+        default: "1048576",
+        range: "0 to 2^30; anything else warns and is ignored",
+        doc: "The longest source text of a Metal library that a trace of the profiler takes in; 0 leaves all sources out.",
+        apply: |settings, value| {
+            let name = "OPENMPS_TRACE_SOURCE_LIMIT";
+            settings.trace_source_limit = whole_number(settings, name, value, 0..=1 << 30, "of bytes from 0 to 2^30");
+        },
     },
     Setting {
         name: "OPENMPS_RECOMMENDED_MAX_MEMORY",

@@ -89,9 +89,14 @@ pub(super) enum Annotation {
     Count(u64),
     /// The number of a copy, from 1.
     Id(u64),
+    /// The number of a source text in this trace, from 1.
+    Library(u64),
+    /// The text, where its number occurs first.
+    SourceText(String),
 }
 
-const ANNOTATIONS: [&str; 8] = ["message", "grid", "group", "source", "stream", "position", "count", "id"];
+const ANNOTATIONS: [&str; 10] =
+    ["message", "grid", "group", "source", "stream", "position", "count", "id", "library", "source_text"];
 
 impl Annotation {
     fn encode(&self) -> DebugAnnotation {
@@ -112,6 +117,8 @@ impl Annotation {
             Self::Position(position) => number(6, *position),
             Self::Count(count) => number(7, *count),
             Self::Id(id) => number(8, *id),
+            Self::Library(library) => number(9, *library),
+            Self::SourceText(source) => text(10, source.clone()),
         }
     }
 }

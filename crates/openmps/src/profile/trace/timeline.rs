@@ -5,6 +5,7 @@
 //! ends is closed there.
 
 use std::collections::HashMap;
+use std::sync::{Arc, Weak};
 
 use super::super::clock::ms;
 use super::super::names::{self, NameId};
@@ -114,6 +115,10 @@ pub(super) struct Timeline {
     commands: HashMap<(u32, u64), Command>,
     gauges: Changes,
     last_flow: u64,
+    /// The number of each source text.
+    libraries: HashMap<Arc<str>, u64>,
+    /// The same by kernel; none for those without.
+    libraries_of_kernels: HashMap<NameId, Option<u64>>,
 }
 
 /// Names of the counters, in the order of [`Gauges`](crate::memory::Gauges).
@@ -138,6 +143,8 @@ impl Timeline {
             commands: HashMap::new(),
             gauges: [None; GAUGES],
             last_flow: 0,
+            libraries: HashMap::new(),
+            libraries_of_kernels: HashMap::new(),
         }
     }
 
@@ -264,9 +271,11 @@ impl Timeline {
         if work == Work::Dispatch {
             let kernel = names::get(label);
             let mut annotations = vec![Annotation::Grid(grid), Annotation::Group(group)];
-            annotations.extend(kernel.source.map(|source| Annotation::Source(source.to_string())));
-            let is_signpost = command.message.is_some() && self.show.intervals;
-            let message = command.message.as_ref().filter(|_| is_signpost);
+            annotations.extend(kernel.source.as_ref().map(|source| Annotation::Source(source.to_string())));
+            annotations.extend(self.library(label, &kernel));
+            let message = self.commands.get(&place).and_then(|command| command.message.as_ref());
+            let is_signpost = message.is_some() && self.show.intervals;
+            let message = message.as_ref().filter(|_| is_signpost);
             annotations.extend(message.map(|message| Annotation::Message(message.text(Times::default()))));
             let category = if is_signpost { Category::interval(Kind::Kernel) } else { Category::Command };
             self.packets.begin(time_ns, track, category, &kernel.text, None, &annotations);
@@ -274,6 +283,19 @@ impl Timeline {
             self.packets.begin(time_ns, track, Category::Command, work_name(work), None, &[]);
         }
         self.packets.terminate(flow);
+    }
+
+    /// The number of a kernel's source and, for the first of its kernels, the text: once for equal texts.
+    fn library(&mut self, label: NameId, kernel: &names::Name) -> Vec<Annotation> {
+        if let Some(number) = self.libraries_of_kernels.get(&label) {
+            return number.map(Annotation::Library).into_iter().collect();
+        }
+        let text = kernel.text_of_source.as_ref().and_then(Weak::upgrade);
+        let next = self.libraries.len() as u64 + 1;
+        let number = text.as_ref().map(|text| *self.libraries.entry(Arc::clone(text)).or_insert(next));
+        self.libraries_of_kernels.insert(label, number);
+        let text = text.filter(|_| number == Some(next)).map(|text| Annotation::SourceText(text.to_string()));
+        number.map(Annotation::Library).into_iter().chain(text).collect()
     }
 
     fn done(&mut self, time_ns: u64, stream: u32, position: u64) {

@@ -14,7 +14,7 @@ use super::preview::{Preview, Previews};
 use super::source::Source;
 
 /// A source text has at most this many bytes in the page.
-const SOURCE_BYTES_MAX: usize = 1 << 20;
+pub(super) const SOURCE_BYTES_MAX: usize = 1 << 20;
 
 /// Kinds of slices, in the order of the page's list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

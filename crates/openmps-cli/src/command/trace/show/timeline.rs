@@ -10,10 +10,15 @@ use openmps_trace::perfetto::{Event, Left, Trace, Track, TrackKind};
 
 use super::arguments::Argument;
 use super::counters;
-use super::page::{Kernel, Kind, LaunchDetails, Page, Slice, Texts};
+use super::page::{Kernel, Kind, LaunchDetails, Page, SOURCE_BYTES_MAX, Slice, Texts};
+use super::source::Source;
 
 /// A page has at most this many events: more are slow to draw, and ui.perfetto.dev takes any number.
 const EVENTS_MAX: usize = 40_000;
+
+/// What stands in place of a source that the trace does not hold.
+const NO_SOURCE: &str = "from Metal source text, which this trace does not hold: OPENMPS_TRACE_SOURCE_LIMIT says up to which \
+                         length traces do, and captures always do";
 
 /// The page of `trace`, a file of this name.
 pub(super) fn page(trace: &Trace, title: &str) -> Page {
@@ -22,11 +27,13 @@ pub(super) fn page(trace: &Trace, title: &str) -> Page {
         start_ns: start(trace),
         places: Vec::new(),
         kernels: BTreeMap::new(),
+        sources: BTreeMap::new(),
         names: Texts::default(),
         texts: Texts::default(),
         page: Page { title: title.to_owned(), facts: facts(trace), notices: notices(trace), ..Page::default() },
     };
     making.tracks();
+    making.sources();
     for event in trace.events.iter().take(EVENTS_MAX) {
         making.event(event);
     }
@@ -79,8 +86,10 @@ struct Making<'a> {
     start_ns: u64,
     /// The page's place of each track; none for counters and tracks without events.
     places: Vec<Option<usize>>,
-    /// Places of kernels by name and source.
-    kernels: BTreeMap<(String, String), usize>,
+    /// Places of kernels by name, source and number of the source's text.
+    kernels: BTreeMap<(String, String, String), usize>,
+    /// Places of source texts by their numbers in the trace.
+    sources: BTreeMap<String, usize>,
     names: Texts,
     texts: Texts,
     page: Page,
@@ -167,17 +176,35 @@ impl Making<'_> {
         i64::try_from(number).unwrap_or(-1)
     }
 
+    /// The source texts, each of which stands in the first launch from it.
+    fn sources(&mut self) {
+        for event in &self.trace.events {
+            let Some(text) = argument(self.trace, event, "source_text") else { continue };
+            let number = argument(self.trace, event, "library").unwrap_or_default().to_owned();
+            self.sources.entry(number).or_insert_with(|| {
+                let end = text.floor_char_boundary(SOURCE_BYTES_MAX);
+                self.page.sources.push(Source::new(text[..end].to_owned()));
+                self.page.sources.len() - 1
+            });
+        }
+    }
+
     fn kernel(&mut self, event: &Event) -> usize {
         let name = self.trace.texts[event.name].clone();
         let source = argument(self.trace, event, "source").unwrap_or_default().to_owned();
-        let kernels = &mut self.page.kernels;
-        *self.kernels.entry((name.clone(), source.clone())).or_insert_with(|| {
-            let origin = match source.as_str() {
-                "program_source" => "from Metal source text, which a trace does not hold: a capture does".to_owned(),
-                "" => String::new(),
-                file => format!("from {file}"),
+        let library = argument(self.trace, event, "library").unwrap_or_default().to_owned();
+        let place = self.sources.get(&library).copied();
+        let Page { kernels, sources, .. } = &mut self.page;
+        *self.kernels.entry((name.clone(), source.clone(), library)).or_insert_with(|| {
+            let origin = match (source.as_str(), place) {
+                ("program_source", Some(_)) => "from Metal source text".to_owned(),
+                ("program_source", None) => NO_SOURCE.to_owned(),
+                ("", _) => String::new(),
+                (file, _) => format!("from {file}"),
             };
-            kernels.push(Kernel { name, origin, source: -1, ..Kernel::default() });
+            let line = place.and_then(|place| sources[place].line_of(&name)).unwrap_or(0);
+            let source = place.and_then(|place| i64::try_from(place).ok()).unwrap_or(-1);
+            kernels.push(Kernel { name, origin, source, line, ..Kernel::default() });
             kernels.len() - 1
         })
     }
