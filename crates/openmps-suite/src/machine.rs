@@ -70,6 +70,12 @@ impl Program {
         kernel.unwrap_or_else(|error| panic!("kernel '{name}': {error}"))
     }
 
+    /// Names of the kernels that need no values of function constants.
+    pub fn plain_kernel_names(&self) -> impl Iterator<Item = &str> {
+        let plain = self.compiled.kernels.iter().filter(|kernel| !kernel.needs_specialization());
+        plain.map(|kernel| kernel.name.as_str())
+    }
+
     /// The object of kernel `name` for `cpu` of LLVM's target `triple`.
     ///
     /// # Errors

@@ -1,6 +1,7 @@
 //! The conformance kernels (`kernels/`) become objects for ARM servers: with NEON and with SVE, scalar and as vectors.
 //!
-//! One kernel in ten by default, `OPENMPS_ARM_EVERY=1` takes all (`./dev conformance arm`). The objects are looked at, not run.
+//! One file in twenty by default, `OPENMPS_ARM_EVERY=1` takes all (`./dev conformance arm`). Kernels that need values of function
+//! constants are left out. The objects are looked at, not run.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -38,13 +39,13 @@ fn fault(object: &[u8]) -> Option<String> {
 
 #[test]
 fn conformance_kernels_become_objects_for_arm() {
-    let every = std::env::var("OPENMPS_ARM_EVERY").ok().and_then(|text| text.parse().ok()).unwrap_or(10);
+    let every = std::env::var("OPENMPS_ARM_EVERY").ok().and_then(|text| text.parse().ok()).unwrap_or(20);
     let all = sources(&Path::new(env!("CARGO_MANIFEST_DIR")).join("kernels"));
     assert!(all.len() > 400, "{} kernels", all.len());
     let mut faults = Vec::new();
     for path in all.iter().step_by(every) {
         let program = Program::new(&fs::read_to_string(path).expect("a source is text"), &CompileOptions::default());
-        let names: Vec<String> = program.kernel_names().map(str::to_owned).collect();
+        let names: Vec<String> = program.plain_kernel_names().map(str::to_owned).collect();
         for name in names {
             for cpu in CPUS {
                 for engine in [EngineChoice::Scalar, EngineChoice::Vector] {
