@@ -10,6 +10,7 @@ mod launch;
 #[cfg(test)]
 mod sync;
 #[cfg(test)]
+#[expect(dead_code, reason = "a worker's life has no end; each of its turns is modelled")]
 #[path = "../../openmps-cpu/src/pool/worker.rs"]
 mod worker;
 
