@@ -134,3 +134,44 @@ def test_kernels_use_as_many_threads_as_ops():
     """
     lines = ["[]", "['openmps-cpu-1', 'openmps-cpu-2']"]
     assert snippets.output_fresh(code, OMP_NUM_THREADS="3").splitlines() == lines
+
+
+#: Runs a kernel until its vector code is asked for, with a hundred thousand threads a launch.
+_HOT = """
+        import os, sys, torch
+        lib = torch.mps.compile_shader('''kernel void sum(device float* out, constant uint& turns, uint i [[thread_position_in_grid]]) {
+          float total = 0;
+          for (uint turn = 0; turn < turns; turn++) total = total * 0.999f + float(i + turn) / 3;
+          out[i] = total;
+        }''')
+        out = torch.zeros(100_000, device="mps")
+        def launch():
+            lib.sum(out, 300, threads=100_000)
+            return out.cpu()
+        first = launch()
+        same = all(launch().equal(first) for _ in range(20))
+"""
+
+
+def test_child_of_a_parent_that_compiles_a_hot_kernel_exits_normally(tmp_path):
+    code = (
+        _HOT
+        + """
+        child = os.fork()
+        if child == 0:
+            sys.exit(7)  # Runs the exit handlers.
+        same = same and all(launch().equal(first) for _ in range(40))
+        print(same, os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+    """
+    )
+    assert snippets.output(code, OPENMPS_ENGINE="auto", OPENMPS_CACHE_DIR=str(tmp_path)) == "True 7"
+
+
+def test_program_ends_though_a_hot_kernel_is_compiled(tmp_path):
+    code = (
+        _HOT
+        + """
+        print(same)
+    """
+    )
+    assert snippets.output(code, OPENMPS_ENGINE="auto", OPENMPS_CACHE_DIR=str(tmp_path)) == "True"

@@ -3,7 +3,8 @@
 //! Guarantees: as many requests are answered at once as there are CPUs, each by a process of its own, which later requests
 //! use again; one that died is replaced, and a request that kills two of them in a row is answered with [`CompileError::Internal`] that says how they died; one that takes
 //! longer than [`ProcessLimits::time`] is ended with its process and answered likewise; a forked child starts its own. A
-//! cache hit starts nothing and uses no LLVM.
+//! cache hit starts nothing and uses no LLVM. Kernels that are wanted some time have one process of their own, which leaves the
+//! CPUs to others ([`BACKGROUND_NICENESS`]).
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -17,6 +18,7 @@ use openmps_engine::{
 };
 
 use crate::cache::{CACHE_BYTES_DEFAULT, DiskCache, Key};
+use crate::limits::BACKGROUND_NICENESS;
 use crate::pool::ProcessPools;
 use crate::process::{ProcessError, ProcessLimits};
 use crate::protocol::{self, PROTOCOL_VERSION, Request, Response};
@@ -58,6 +60,8 @@ pub struct Client {
     /// What the answers depend on beside the request.
     identity: OnceLock<Vec<u8>>,
     processes: ProcessPools,
+    /// For what nobody waits for.
+    background: ProcessPools,
 }
 
 impl Client {
@@ -72,8 +76,11 @@ impl Client {
         if let Some(folder) = &config.cache_dir {
             arguments.extend(["--pch-cache".into(), folder.join("pch").into()]);
         }
-        let processes = ProcessPools::new(config.executable.clone(), arguments, config.limits);
-        Self { config, cache, identity: OnceLock::new(), processes }
+        let processes = ProcessPools::new(config.executable.clone(), arguments.clone(), config.limits);
+        arguments.extend(["--nice".into(), BACKGROUND_NICENESS.to_string().into()]);
+        let one = ProcessLimits { processes: 1, ..config.limits };
+        let background = ProcessPools::new(config.executable.clone(), arguments, one);
+        Self { config, cache, identity: OnceLock::new(), processes, background }
     }
 
     /// The process id of the compiler that the next request goes to, for tests; none where one would be started.
@@ -88,9 +95,14 @@ impl Client {
         self.processes.waiting_ids()
     }
 
+    /// The process id of the compiler that builds in the background, for tests; none where one would be started.
+    #[must_use]
+    pub fn background_process_id(&self) -> Option<u32> {
+        self.background.waiting_ids().pop()
+    }
+
     pub(crate) fn ask(&self, request: &[u8], purpose: &str) -> Result<Response, ProcessError> {
-        let bytes = self.processes.exchange(request, purpose)?;
-        protocol::decode(&bytes).map_err(|error| ProcessError::Answer(error.to_string()))
+        ask(&self.processes, request, purpose)
     }
 
     fn key(&self, kind: &str, parts: &[&[u8]]) -> Key {
@@ -153,19 +165,41 @@ impl CodeGenerator for Client {
         signature: &KernelSignature,
         options: &EngineOptions,
     ) -> Result<Vec<u8>, EngineError> {
+        self.object(&self.processes, air, signature, options)
+    }
+
+    fn cached(&self, air: &VerifiedAir, signature: &KernelSignature, options: &EngineOptions) -> Option<Vec<u8>> {
+        self.cached(&self.object_key(air, signature, options).ok()??)
+    }
+
+    fn generate_in_background(
+        &self,
+        air: &VerifiedAir,
+        signature: &KernelSignature,
+        options: &EngineOptions,
+    ) -> Result<Vec<u8>, EngineError> {
+        self.object(&self.background, air, signature, options)
+    }
+}
+
+impl Client {
+    /// The object of a kernel, from the cache or from one of `processes`.
+    fn object(
+        &self,
+        processes: &ProcessPools,
+        air: &VerifiedAir,
+        signature: &KernelSignature,
+        options: &EngineOptions,
+    ) -> Result<Vec<u8>, EngineError> {
         let internal = |error: &dyn std::fmt::Display| EngineError::Internal(error.to_string());
-        let described = protocol::encode(&(signature, options)).map_err(|error| internal(&error))?;
-        let target = openmps_cpu::target_id();
-        let key = self.key("object", &[air.hash().as_bytes(), &described, target.as_bytes()]);
-        // Dumping passes is a side effect that an answer from the cache would not have.
-        let is_cacheable = options.dump_dir.is_none();
-        if is_cacheable && let Some(object) = self.cached(&key) {
+        let key = self.object_key(air, signature, options)?;
+        if let Some(object) = key.as_ref().and_then(|key| self.cached(key)) {
             return Ok(object);
         }
         let request = Request::BuildObject { air: air.clone(), signature: signature.clone(), options: options.clone() };
         let request = protocol::encode(&request).map_err(|error| internal(&error))?;
         let purpose = format!("it compiled kernel '{}'", signature.name);
-        let object = match self.ask(&request, &purpose).map_err(|error| internal(&error))? {
+        let object = match ask(processes, &request, &purpose).map_err(|error| internal(&error))? {
             Response::Object(answer) => answer?,
             Response::Source(_)
             | Response::Air(_)
@@ -175,10 +209,27 @@ impl CodeGenerator for Client {
                 return Err(internal(&another_question()));
             }
         };
-        if is_cacheable {
-            self.keep(&key, &object);
+        if let Some(key) = &key {
+            self.keep(key, &object);
         }
         Ok(object)
+    }
+
+    /// The name of a kernel's object in the cache. None where code is dumped after each pass, a side effect that an answer from the
+    /// cache would not have.
+    fn object_key(
+        &self,
+        air: &VerifiedAir,
+        signature: &KernelSignature,
+        options: &EngineOptions,
+    ) -> Result<Option<Key>, EngineError> {
+        if options.dump_dir.is_some() {
+            return Ok(None);
+        }
+        let described = protocol::encode(&(signature, options));
+        let described = described.map_err(|error| EngineError::Internal(error.to_string()))?;
+        let target = openmps_cpu::target_id();
+        Ok(Some(self.key("object", &[air.hash().as_bytes(), &described, target.as_bytes()])))
     }
 }
 
@@ -227,6 +278,11 @@ impl Client {
         }
         answer
     }
+}
+
+fn ask(processes: &ProcessPools, request: &[u8], purpose: &str) -> Result<Response, ProcessError> {
+    let bytes = processes.exchange(request, purpose)?;
+    protocol::decode(&bytes).map_err(|error| ProcessError::Answer(error.to_string()))
 }
 
 pub(crate) fn another_question() -> ProcessError {

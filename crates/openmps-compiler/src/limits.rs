@@ -18,6 +18,9 @@ pub const OUT_OF_MEMORY_STATUS: i32 = libc::ENOMEM;
 /// The stack on which requests are answered. LLVM recurses over expressions and blocks; untouched pages cost nothing.
 pub const STACK_BYTES: usize = 64 << 20;
 
+/// How much the process that builds in the background gives way to others, as `nice` counts: a tenth of a CPU that others want.
+pub const BACKGROUND_NICENESS: i32 = 10;
+
 /// Compiler processes that one process has at a time by default, at most: each holds some 100 MB while it waits.
 const PROCESSES_MAX: usize = 16;
 

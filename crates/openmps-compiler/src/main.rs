@@ -5,6 +5,7 @@
 //! openmps-compiler pch FOLDER            builds every precompiled header into FOLDER
 //! openmps-compiler serve                 answers requests on a socket at standard input
 //!     --memory-limit BYTES               address space that it may use; by default all
+//!     --nice NUMBER                      how much it gives way to other processes; by default not
 //!     --include FOLDER                   the folder of metal_stdlib; by default `include` beside the executable
 //!     --pch-cache FOLDER                 where precompiled headers are built when the installed ones do not fit
 //! ```
@@ -29,6 +30,7 @@ struct Arguments {
     pch_cache_dir: Option<PathBuf>,
     output: Option<PathBuf>,
     memory_bytes_max: Option<u64>,
+    niceness: Option<i32>,
     options: CompileOptions,
 }
 
@@ -52,6 +54,7 @@ fn parse(mut words: impl Iterator<Item = OsString>) -> Result<Arguments, String>
             Some("--pch-cache") => arguments.pch_cache_dir = Some(value("--pch-cache")?.into()),
             Some("--output") => arguments.output = Some(value("--output")?.into()),
             Some("--memory-limit") => arguments.memory_bytes_max = Some(byte_count(&value("--memory-limit")?)?),
+            Some("--nice") => arguments.niceness = Some(niceness(&value("--nice")?)?),
             Some("--fast") => arguments.options.math_mode = MathMode::Fast,
             Some("--metal") => arguments.options.language_version = language_version(&value("--metal")?)?,
             Some(flag) if flag.starts_with("--") => return Err(format!("unknown option '{flag}'\n{USAGE}")),
@@ -64,6 +67,11 @@ fn parse(mut words: impl Iterator<Item = OsString>) -> Result<Arguments, String>
 fn byte_count(text: &OsString) -> Result<u64, String> {
     let number = text.to_str().and_then(|text| text.parse().ok());
     number.ok_or_else(|| format!("--memory-limit {}: expected a number of bytes", text.to_string_lossy()))
+}
+
+fn niceness(text: &OsString) -> Result<i32, String> {
+    let number = text.to_str().and_then(|text| text.parse().ok()).filter(|number| (0..20).contains(number));
+    number.ok_or_else(|| format!("--nice {}: expected a number from 0 to 19", text.to_string_lossy()))
 }
 
 fn language_version(text: &OsString) -> Result<LanguageVersion, String> {
@@ -79,7 +87,12 @@ fn run(arguments: Arguments) -> Result<(), String> {
     let compiler = MslCompiler::new(driver_config(&arguments)?);
     let words: Vec<&str> = arguments.words.iter().map(|word| word.to_str().unwrap_or_default()).collect();
     match words[..] {
-        ["serve"] => serve(&compiler, arguments.memory_bytes_max),
+        ["serve"] => {
+            if let Some(niceness) = arguments.niceness {
+                openmps_compiler::server::give_way(niceness);
+            }
+            serve(&compiler, arguments.memory_bytes_max)
+        }
         ["pch", _] => build_headers(&compiler, PathBuf::from(&arguments.words[1])),
         ["compile", _] => compile(&compiler, &arguments),
         _ => Err(USAGE.to_owned()),

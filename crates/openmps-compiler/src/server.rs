@@ -40,6 +40,12 @@ pub fn serve(compiler: &MslCompiler, socket: UnixStream, memory_bytes_max: Optio
     })
 }
 
+/// Lets other processes go before this one, as `nice` counts.
+pub fn give_way(niceness: i32) {
+    // SAFETY: the call changes the priority of this process alone. It cannot fail for a number above zero.
+    unsafe { libc::nice(niceness) };
+}
+
 fn answer_all(compiler: &MslCompiler, mut socket: UnixStream, headers: &Sender<PendingHeader>) -> io::Result<()> {
     while wait_readable(&socket)? {
         let Some(frame) = read_frame(&mut socket)? else { return Ok(()) };

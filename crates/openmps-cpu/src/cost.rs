@@ -1,5 +1,5 @@
 //! What a launch of a kernel will take: first guessed from its instructions, then learnt from its launches. It decides how
-//! many threads work on a launch; results do not depend on it.
+//! many threads work on a launch and when vector code pays; results do not depend on it.
 
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
@@ -18,6 +18,8 @@ const MEASURED_EVERY: u32 = 16;
 pub(crate) struct Cost {
     picoseconds: AtomicU64,
     launches: AtomicU32,
+    /// Nanoseconds of all launches.
+    spent: AtomicU64,
 }
 
 impl Cost {
@@ -25,7 +27,7 @@ impl Cost {
     pub(crate) fn guess(info: &KernelInfo) -> Self {
         let gain = if info.step_threads > 1 { VECTOR_GAIN } else { 1 };
         let picoseconds = u64::from(info.cost.max(1)) * INSTRUCTION_PICOSECONDS / gain;
-        Self { picoseconds: AtomicU64::new(picoseconds), launches: AtomicU32::new(0) }
+        Self { picoseconds: AtomicU64::new(picoseconds), launches: AtomicU32::new(0), spent: AtomicU64::new(0) }
     }
 
     /// Nanoseconds that `threads` threads of the grid take one core.
@@ -45,6 +47,17 @@ impl Cost {
         let measured = nanoseconds.saturating_mul(1000) / threads.max(1);
         let known = self.picoseconds.load(Ordering::Relaxed);
         self.picoseconds.store(u64::midpoint(known, measured), Ordering::Relaxed);
+        self.spend(nanoseconds);
+    }
+
+    /// Counts a launch that took `nanoseconds`, measured or not.
+    pub(crate) fn spend(&self, nanoseconds: u64) {
+        self.spent.fetch_add(nanoseconds, Ordering::Relaxed);
+    }
+
+    /// What all launches took.
+    pub(crate) fn spent_nanoseconds(&self) -> u64 {
+        self.spent.load(Ordering::Relaxed)
     }
 }
 
@@ -65,6 +78,8 @@ mod tests {
         let error = cost.nanoseconds(2000).abs_diff(6_000_000);
         assert!(error <= 2, "off by {error} ns");
         cost.learn(0, 0);
+        cost.spend(5);
+        assert_eq!(cost.spent_nanoseconds(), 64 * 3_000_000 + 5);
     }
 
     #[test]

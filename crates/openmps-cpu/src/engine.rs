@@ -1,13 +1,16 @@
 //! The engine: generates, loads and keeps kernels.
 
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use openmps_engine::{
     AirHash, CompiledKernel, Engine, EngineChoice, EngineError, EngineOptions, KernelSignature, VerifiedAir,
 };
 
+use crate::background::Background;
 use crate::kernel::{self, CpuKernel};
+use crate::tier::{Ask, Heat, TieredKernel};
 use crate::vectorize::Refusal;
 
 /// Most kernels kept; the largest known library has 19,455. One takes a few pages.
@@ -25,6 +28,25 @@ pub trait CodeGenerator: Send + Sync {
         signature: &KernelSignature,
         options: &EngineOptions,
     ) -> Result<Vec<u8>, EngineError>;
+
+    /// What [`generate`](Self::generate) would return, if it is known without generating.
+    fn cached(&self, air: &VerifiedAir, signature: &KernelSignature, options: &EngineOptions) -> Option<Vec<u8>> {
+        let _ = (air, signature, options);
+        None
+    }
+
+    /// As [`generate`](Self::generate), for a caller in no hurry: others do not wait for it.
+    ///
+    /// # Errors
+    /// See [`EngineError`].
+    fn generate_in_background(
+        &self,
+        air: &VerifiedAir,
+        signature: &KernelSignature,
+        options: &EngineOptions,
+    ) -> Result<Vec<u8>, EngineError> {
+        self.generate(air, signature, options)
+    }
 }
 
 type Key = (AirHash, String, EngineChoice);
@@ -33,7 +55,8 @@ type Key = (AirHash, String, EngineChoice);
 pub struct CpuEngine {
     generator: Arc<dyn CodeGenerator>,
     kernels: Mutex<BTreeMap<Key, Arc<dyn CompiledKernel>>>,
-    counts: Mutex<EngineCounts>,
+    counters: Arc<Counters>,
+    heat: Heat,
 }
 
 /// What became of the kernels that were asked for as vector code.
@@ -43,28 +66,117 @@ pub struct EngineCounts {
     pub vectorized: u64,
     /// Kernels that run one thread after the other, by the reason.
     pub refused: BTreeMap<Refusal, u64>,
+    /// Kernels that stay as they are since the compiler failed in the background.
+    pub failed: u64,
+}
+
+/// [`EngineCounts`] without a lock, which a forked child might find locked.
+#[derive(Default)]
+struct Counters {
+    vectorized: AtomicU64,
+    refused: [AtomicU64; Refusal::ALL.len()],
+    failed: AtomicU64,
+}
+
+impl Counters {
+    fn count(&self, kernel: &CpuKernel) {
+        match kernel.refusal() {
+            Some(reason) => {
+                let number = Refusal::ALL.iter().position(|known| *known == reason).expect("all reasons are listed");
+                self.refused[number].fetch_add(1, Ordering::Relaxed);
+            }
+            None if kernel.is_vectorized() => drop(self.vectorized.fetch_add(1, Ordering::Relaxed)),
+            None => {}
+        }
+    }
 }
 
 impl CpuEngine {
     /// An engine that asks `generator` for machine code.
     #[must_use]
     pub fn new(generator: Arc<dyn CodeGenerator>) -> Self {
-        Self { generator, kernels: Mutex::default(), counts: Mutex::default() }
+        let heat = Heat::Measured(Background::new());
+        Self { generator, kernels: Mutex::default(), counters: Arc::default(), heat }
+    }
+
+    /// With [`EngineChoice::Auto`], vector code is made before a kernel's first launch, which waits for it: so that tests and
+    /// people who look for a mistake see it at once.
+    #[must_use]
+    pub fn with_hot_kernels(self) -> Self {
+        Self { heat: Heat::Always, ..self }
     }
 
     /// What became of the kernels so far.
     #[must_use]
     pub fn counts(&self) -> EngineCounts {
-        self.counts.lock().unwrap_or_else(PoisonError::into_inner).clone()
-    }
-
-    fn count(&self, kernel: &CpuKernel) {
-        let mut counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
-        match kernel.refusal() {
-            Some(reason) => *counts.refused.entry(reason).or_default() += 1,
-            None => counts.vectorized += u64::from(kernel.is_vectorized()),
+        let number = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
+        let refused = Refusal::ALL.into_iter().zip(self.counters.refused.iter().map(number));
+        EngineCounts {
+            vectorized: number(&self.counters.vectorized),
+            refused: refused.filter(|(_, count)| *count > 0).collect(),
+            failed: number(&self.counters.failed),
         }
     }
+
+    /// Vector code, and scalar code for threadgroups that it cannot run; `object` is there already, or is made.
+    fn vector(
+        &self,
+        air: &VerifiedAir,
+        signature: &KernelSignature,
+        options: &EngineOptions,
+        object: Option<&[u8]>,
+    ) -> Result<Arc<dyn CompiledKernel>, EngineError> {
+        let kernel = match object {
+            Some(object) => load(signature, object)?,
+            None => generate(self.generator.as_ref(), air, signature, options)?,
+        };
+        self.counters.count(&kernel);
+        let (generator, air, signature) = (Arc::clone(&self.generator), air.clone(), signature.clone());
+        let options = scalar(options);
+        let other = move || generate(generator.as_ref(), &air, &signature, &options).map(Arc::new);
+        Ok(kernel::share(kernel.with_other_code(other)))
+    }
+
+    /// Vector code if an earlier process has made it, else scalar code that may become vector code.
+    fn tiered(
+        &self,
+        air: &VerifiedAir,
+        signature: &KernelSignature,
+        options: &EngineOptions,
+    ) -> Result<Arc<dyn CompiledKernel>, EngineError> {
+        if let Some(object) = self.generator.cached(air, signature, options) {
+            // One that cannot be loaded is made again when its time comes.
+            if let Ok(kernel) = self.vector(air, signature, options, Some(&object)) {
+                return Ok(kernel);
+            }
+        }
+        let code = generate(self.generator.as_ref(), air, signature, &scalar(options))?;
+        if code.refusal().is_some() || options.dump_dir.is_some() {
+            self.counters.count(&code);
+            return Ok(kernel::share(code));
+        }
+        Ok(TieredKernel::new(code, self.heat.clone(), self.ask(air, signature, options)))
+    }
+
+    /// Makes the vector code of a kernel.
+    fn ask(&self, air: &VerifiedAir, signature: &KernelSignature, options: &EngineOptions) -> Ask {
+        let (generator, counters) = (Arc::clone(&self.generator), Arc::clone(&self.counters));
+        let (air, signature, options) = (air.clone(), signature.clone(), options.clone());
+        Box::new(move |scalar| {
+            let object = generator.generate_in_background(&air, &signature, &options);
+            let Ok(kernel) = object.and_then(|object| load(&signature, &object)) else {
+                counters.failed.fetch_add(1, Ordering::Relaxed);
+                return None;
+            };
+            counters.count(&kernel);
+            let scalar = Arc::clone(scalar);
+            kernel.is_vectorized().then(|| kernel.with_other_code(move || Ok(Arc::clone(&scalar))))
+        })
+    }
+}
+
+fn scalar(options: &EngineOptions) -> EngineOptions {
+    EngineOptions { engine: EngineChoice::Scalar, ..options.clone() }
 }
 
 /// Has code made and loads it.
@@ -74,8 +186,11 @@ fn generate(
     signature: &KernelSignature,
     options: &EngineOptions,
 ) -> Result<CpuKernel, EngineError> {
-    let object = generator.generate(air, signature, options)?;
-    CpuKernel::new(signature.clone(), &object)
+    load(signature, &generator.generate(air, signature, options)?)
+}
+
+fn load(signature: &KernelSignature, object: &[u8]) -> Result<CpuKernel, EngineError> {
+    CpuKernel::new(signature.clone(), object)
         .map_err(|error| EngineError::Internal(format!("kernel '{}': {error}", signature.name)))
 }
 
@@ -96,14 +211,11 @@ impl Engine for CpuEngine {
         if let Some(kernel) = kept.filter(|kernel| kernel.signature() == signature) {
             return Ok(kernel);
         }
-        let mut kernel = generate(self.generator.as_ref(), air, signature, options)?;
-        if options.engine != EngineChoice::Scalar {
-            self.count(&kernel);
-            let (generator, air, signature) = (Arc::clone(&self.generator), air.clone(), signature.clone());
-            let options = EngineOptions { engine: EngineChoice::Scalar, ..options.clone() };
-            kernel = kernel.with_other_code(move || generate(generator.as_ref(), &air, &signature, &options));
-        }
-        let kernel = kernel::share(kernel);
+        let kernel = match options.engine {
+            EngineChoice::Auto => self.tiered(air, signature, options)?,
+            EngineChoice::Scalar => kernel::share(generate(self.generator.as_ref(), air, signature, options)?),
+            EngineChoice::Vector => self.vector(air, signature, options, None)?,
+        };
         let mut kernels = self.kernels.lock().unwrap_or_else(PoisonError::into_inner);
         if kernels.len() >= KERNELS_MAX {
             kernels.clear();

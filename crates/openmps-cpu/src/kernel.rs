@@ -46,8 +46,8 @@ pub(crate) struct CpuKernel {
 
 /// Scalar code of a kernel whose vector code takes rows for whole SIMD-groups, made at the first dispatch that needs it.
 struct OtherCode {
-    make: Box<dyn Fn() -> Result<CpuKernel, EngineError> + Send + Sync>,
-    made: OnceLock<Result<Box<CpuKernel>, EngineError>>,
+    make: Box<dyn Fn() -> Result<Arc<CpuKernel>, EngineError> + Send + Sync>,
+    made: OnceLock<Result<Arc<CpuKernel>, EngineError>>,
 }
 
 impl CpuKernel {
@@ -80,10 +80,15 @@ impl CpuKernel {
         Refusal::from_number(self.entry.info().refusal)
     }
 
+    /// What its launches have taken so far, in nanoseconds of one core.
+    pub(crate) fn spent_nanoseconds(&self) -> u64 {
+        self.cost.spent_nanoseconds()
+    }
+
     /// With code from `make` for threadgroups that this code cannot run.
     pub(crate) fn with_other_code(
         self,
-        make: impl Fn() -> Result<CpuKernel, EngineError> + Send + Sync + 'static,
+        make: impl Fn() -> Result<Arc<CpuKernel>, EngineError> + Send + Sync + 'static,
     ) -> Self {
         let other = OtherCode { make: Box::new(make), made: OnceLock::new() };
         Self { other: Some(other), ..self }
@@ -97,8 +102,9 @@ impl CpuKernel {
             WholeSimdgroups::InGrid => has_whole_simdgroups(grid) && starts_whole(grid),
         };
         let Some(other) = self.other.as_ref().filter(|_| !runs_all) else { return Ok(self) };
-        let made = other.made.get_or_init(|| (other.make)().map(Box::new));
-        made.as_deref()
+        let made = other.made.get_or_init(|| (other.make)());
+        made.as_ref()
+            .map(AsRef::as_ref)
             .map_err(|error| DispatchError::Failed { kernel: self.signature.name.clone(), reason: error.to_string() })
     }
 
@@ -118,9 +124,11 @@ impl CpuKernel {
         let threads = grid.threads.into_iter().map(u64::from).fold(1, u64::saturating_mul);
         let launch =
             Dispatch { kernel: self, bound: &bound, grid, measured: self.cost.is_due().then(AtomicU64::default) };
-        let result = launch.run(groups, self.cost.nanoseconds(threads));
-        if let Some(nanoseconds) = &launch.measured {
-            self.cost.learn(threads, nanoseconds.load(Ordering::Relaxed));
+        let expected = self.cost.nanoseconds(threads);
+        let result = launch.run(groups, expected);
+        match &launch.measured {
+            Some(nanoseconds) => self.cost.learn(threads, nanoseconds.load(Ordering::Relaxed)),
+            None => self.cost.spend(expected),
         }
         result.map_err(|reason| DispatchError::Failed { kernel: self.signature.name.clone(), reason })
     }

@@ -3,7 +3,8 @@
 //! Generated code names an operation and an element type by number ([`LaneOperation`], [`Element`]) and hands over one 64-bit
 //! word for each vector element. Source of the meanings: MSL specification 6.9, and measurements of Apple-compiled kernels for
 //! fill shuffles and matrix layout. Reading an inactive or out-of-range lane is undefined in MSL; here it gives the lane's own
-//! value. Float sums associate from the lowest lane up, in f32 also for half and bfloat, and round once.
+//! value. Sums and products are computed in f32 also for half and bfloat, and round once. They associate as the vector engine
+//! computes them ([`reduce`], [`scan`]), so that both engines give the same bits.
 
 use crate::abi::SIMD_WIDTH;
 use crate::float::{bf16_to_f32, f16_to_f32, f32_to_bf16, f32_to_f16};
@@ -347,22 +348,22 @@ fn evaluate_cluster(
     let mut all = |value: u64| members.iter().for_each(|&lane| result[lane] = value);
     match operation {
         Op::Barrier | Op::MatrixMultiplyAccumulate | Op::Copy => {}
-        Op::Sum => all(reduce(Fold::Sum, element, lanes.data, members)),
-        Op::Product => all(reduce(Fold::Product, element, lanes.data, members)),
-        Op::Min => all(reduce(Fold::Min, element, lanes.data, members)),
-        Op::Max => all(reduce(Fold::Max, element, lanes.data, members)),
-        Op::And => all(reduce(Fold::And, element, lanes.data, members)),
-        Op::Or => all(reduce(Fold::Or, element, lanes.data, members)),
-        Op::Xor => all(reduce(Fold::Xor, element, lanes.data, members)),
+        Op::Sum => all(reduce(Fold::Sum, element, lanes.data, first, width, members)),
+        Op::Product => all(reduce(Fold::Product, element, lanes.data, first, width, members)),
+        Op::Min => all(reduce(Fold::Min, element, lanes.data, first, width, members)),
+        Op::Max => all(reduce(Fold::Max, element, lanes.data, first, width, members)),
+        Op::And => all(reduce(Fold::And, element, lanes.data, first, width, members)),
+        Op::Or => all(reduce(Fold::Or, element, lanes.data, first, width, members)),
+        Op::Xor => all(reduce(Fold::Xor, element, lanes.data, first, width, members)),
         Op::All => all(u64::from(ballot == present)),
         Op::Any => all(u64::from(ballot != 0)),
         Op::Ballot => all(ballot),
         Op::ActiveThreadsMask => all(present),
         Op::BroadcastFirst => all(lanes.data[members[0]]),
-        Op::PrefixInclusiveSum => scan(Fold::Sum, element, lanes.data, members, true, result),
-        Op::PrefixExclusiveSum => scan(Fold::Sum, element, lanes.data, members, false, result),
-        Op::PrefixInclusiveProduct => scan(Fold::Product, element, lanes.data, members, true, result),
-        Op::PrefixExclusiveProduct => scan(Fold::Product, element, lanes.data, members, false, result),
+        Op::PrefixInclusiveSum => scan(Fold::Sum, element, lanes, first, members, true, result),
+        Op::PrefixExclusiveSum => scan(Fold::Sum, element, lanes, first, members, false, result),
+        Op::PrefixInclusiveProduct => scan(Fold::Product, element, lanes, first, members, true, result),
+        Op::PrefixExclusiveProduct => scan(Fold::Product, element, lanes, first, members, false, result),
         Op::VoteAll => members.iter().for_each(|&lane| result[lane] = u64::from(lanes.data[lane] & present == present)),
         Op::VoteAny => members.iter().for_each(|&lane| result[lane] = u64::from(lanes.data[lane] & present != 0)),
         Op::IsFirst => members.iter().for_each(|&lane| result[lane] = u64::from(lane == members[0])),
@@ -443,29 +444,71 @@ impl Fold {
     }
 }
 
-fn reduce(fold: Fold, element: Element, data: &[u64; SIMD_WIDTH], members: &[usize]) -> u64 {
-    let numbers = members.iter().map(|&lane| element.to_number(data[lane]));
-    let total = numbers.reduce(|a, b| fold.apply(a, b));
-    element.to_bits(total.expect("a cluster has an active lane"))
-}
-
-fn scan(
+/// All values, one of a distance with the other: 16 lanes with the upper 16, 8 with the next 8 and so on in a SIMD-group; in a quad
+/// neighbours, then pairs. Lanes that take no part leave what they meet as it is.
+fn reduce(
     fold: Fold,
     element: Element,
     data: &[u64; SIMD_WIDTH],
+    first: usize,
+    width: usize,
+    members: &[usize],
+) -> u64 {
+    let mut values: [Option<Number>; SIMD_WIDTH] = [None; SIMD_WIDTH];
+    for &lane in members {
+        values[lane - first] = Some(element.to_number(data[lane]));
+    }
+    let is_quad = width < SIMD_WIDTH;
+    for step in 0..width.ilog2() {
+        let distance = if is_quad { 1 << step } else { width >> (step + 1) };
+        let before = values;
+        for lane in 0..width {
+            let other = before[lane ^ distance];
+            values[lane] = match (before[lane], other) {
+                (Some(a), Some(b)) => Some(fold.apply(a, b)),
+                (a, b) => a.or(b),
+            };
+        }
+    }
+    element.to_bits(values[0].expect("a cluster has an active lane"))
+}
+
+/// Prefixes by doubling distances: each lane takes in the value of the lane 1, 2, 4 … below, or where there is none 0 or 1.
+fn scan(
+    fold: Fold,
+    element: Element,
+    lanes: &Lanes<'_>,
+    first: usize,
     members: &[usize],
     inclusive: bool,
     result: &mut [u64; SIMD_WIDTH],
 ) {
     let neutral = i16::from(fold == Fold::Product);
-    let mut total = match element.to_number(0) {
+    let start = match element.to_number(0) {
         Number::Float(_) => Number::Float(f32::from(neutral)),
         Number::Integer(_) => Number::Integer(i128::from(neutral)),
     };
+    // What a lane holds that takes no part: adding it changes nothing, not even the sign of a zero.
+    let nothing = match start {
+        Number::Float(value) if fold == Fold::Sum => Number::Float(-value),
+        value @ (Number::Float(_) | Number::Integer(_)) => value,
+    };
+    let mut values = [nothing; SIMD_WIDTH];
     for &lane in members {
-        let before = total;
-        total = fold.apply(total, element.to_number(data[lane]));
-        result[lane] = element.to_bits(if inclusive { total } else { before });
+        values[lane - first] = element.to_number(lanes.data[lane]);
+    }
+    let shifted = |values: &[Number; SIMD_WIDTH], lane: usize, distance: usize| {
+        lane.checked_sub(distance).map_or(start, |below| values[below])
+    };
+    for step in 0..lanes.width.ilog2() {
+        let before = values;
+        for (lane, value) in values.iter_mut().enumerate().take(lanes.width) {
+            *value = fold.apply(shifted(&before, lane, 1 << step), *value);
+        }
+    }
+    for &lane in members {
+        let place = lane - first;
+        result[lane] = element.to_bits(if inclusive { values[place] } else { shifted(&values, place, 1) });
     }
 }
 

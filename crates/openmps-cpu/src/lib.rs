@@ -3,7 +3,8 @@
 //! With the feature `codegen`, [`LlvmCodeGenerator`] lowers AIR and emits an object; without it the crate only loads and runs
 //! objects that another process made. [`CpuEngine`] implements the engine contract over either. A kernel without lane
 //! operations is one function over a threadgroup's threads, split at its barriers (`split`); others run each thread as a
-//! fiber. This is the scalar engine: correct first, and later the reference for the vectorizing one.
+//! fiber. This is the scalar engine, the reference of the vectorizing one (`vectorize`); a kernel can begin with the one and go on
+//! with the other (`tier`).
 //!
 //! Unsafe code lives in `jit` (mappings, the jump into generated code), `fiber` and `group` (stacks), `runtime` and `lanes`
 //! (functions that generated code calls), `tensor` (tensors at addresses that kernels give), `texture` (texels), `pool` (shared
@@ -12,6 +13,7 @@
 //! Dependencies: `object` reads ELF, `libc` gives mmap and futex, `thiserror` writes error texts.
 
 pub mod abi;
+mod background;
 mod bind;
 mod cost;
 mod engine;
@@ -33,6 +35,7 @@ mod split;
 mod target;
 mod tensor;
 mod texture;
+mod tier;
 mod vectorize;
 
 pub use engine::{CodeGenerator, CpuEngine, EngineCounts};

@@ -17,7 +17,8 @@ pub(crate) fn engine() -> Result<Arc<dyn Engine>, String> {
         if Settings::process().debug.serial {
             openmps_cpu::limit_threads(1);
         }
-        Arc::new(openmps_cpu::CpuEngine::new(crate::frontends::client()))
+        let engine = openmps_cpu::CpuEngine::new(crate::frontends::client());
+        Arc::new(if Settings::process().debug.hot { engine.with_hot_kernels() } else { engine })
     };
     Ok(Arc::clone(ENGINE.get_or_init(make)))
 }

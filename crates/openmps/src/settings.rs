@@ -112,6 +112,8 @@ pub struct DebugWords {
     pub trash: bool,
     /// Do not catch panics at the C boundary.
     pub panic: bool,
+    /// Make vector code before a kernel's first launch.
+    pub hot: bool,
 }
 
 /// A profiler mask that PyTorch refuses.
@@ -151,7 +153,7 @@ impl Default for Settings {
             compiler: None,
             compiler_time_limit: None,
             compiler_memory_limit: None,
-            engine: EngineChoice::default(),
+            engine: EngineChoice::Scalar,
             dump_dir: None,
             trace_dir: None,
             trace_source_limit: None,

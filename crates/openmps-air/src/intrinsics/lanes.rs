@@ -234,15 +234,60 @@ impl<const BITS: u32, const SIGNED: bool> LaneScalar for Int<BITS, SIGNED> {
     }
 }
 
-/// The values of the active lanes of the group that `kept` selects, combined from the lowest lane up.
-fn combined<T: LaneScalar, const WIDTH: u32>(
-    call: &LaneCall<'_>,
-    kept: impl Fn(u32) -> bool,
+/// One of two values, where there are two.
+fn either<T: LaneScalar>(
     combine: fn(T::Wide, T::Wide) -> T::Wide,
-    none: T::Wide,
+    low: Option<T::Wide>,
+    high: Option<T::Wide>,
+) -> Option<T::Wide> {
+    match (low, high) {
+        (Some(low), Some(high)) => Some(combine(low, high)),
+        (low, high) => low.or(high),
+    }
+}
+
+/// The values of the active lanes of the group. Floats are added in this order: of a SIMD-group each of the lower 16 lanes with the
+/// one 16 above, then 8, 4, 2, 1; of a quad neighbours, then pairs.
+fn combined<T: LaneScalar, const WIDTH: u32>(call: &LaneCall<'_>, combine: fn(T::Wide, T::Wide) -> T::Wide) -> u64 {
+    let base = call.base::<WIDTH>();
+    let active = |lane: u32| call.is_active(lane).then(|| T::widen(call.value(lane)));
+    let mut values: Vec<Option<T::Wide>> = (base..base + WIDTH).map(active).collect();
+    while values.len() > 1 {
+        let half = values.len() / 2;
+        let pair = |place: usize| {
+            let (low, high) = if WIDTH == SIMD_WIDTH { (place, place + half) } else { (2 * place, 2 * place + 1) };
+            either::<T>(combine, values[low], values[high])
+        };
+        values = (0..half).map(pair).collect();
+    }
+    T::narrow(values[0].expect("the lane itself is active"))
+}
+
+/// The values of the active lanes up to the calling one, and `start` before them. Floats are added in this order: each lane adds the
+/// value of the lane 1 below to its own, then of that 2 below, then 4, 8, 16.
+fn prefix<T: LaneScalar, const WIDTH: u32>(
+    call: &LaneCall<'_>,
+    inclusive: bool,
+    combine: fn(T::Wide, T::Wide) -> T::Wide,
+    start: T::Wide,
 ) -> u64 {
-    let values = call.group::<WIDTH>().filter(|lane| kept(*lane)).map(|lane| T::widen(call.value(lane)));
-    T::narrow(values.reduce(combine).unwrap_or(none))
+    let base = call.base::<WIDTH>();
+    let active = |lane: u32| call.is_active(lane).then(|| T::widen(call.value(lane)));
+    let mut values: Vec<Option<T::Wide>> = (base..base + WIDTH).map(active).collect();
+    let below = |values: &[Option<T::Wide>], place: usize, distance: usize| {
+        place.checked_sub(distance).map_or(Some(start), |place| values[place])
+    };
+    let mut distance = 1;
+    while distance < values.len() {
+        values = (0..values.len())
+            .map(|place| either::<T>(combine, below(&values, place, distance), values[place]))
+            .collect();
+        distance *= 2;
+    }
+    let place = (call.lane - base) as usize;
+    let value = if inclusive { values[place] } else { below(&values, place, 1) };
+    // Every lane has added the start, over its way through the lanes below.
+    T::narrow(value.unwrap_or(start))
 }
 
 /// The values of the active lanes of the group, combined from the lowest lane up.
@@ -383,17 +428,17 @@ fn finish<T: LaneScalar, const WIDTH: u32>(
 fn reference<T: LaneScalar, const WIDTH: u32>(operation: LaneOperation) -> fn(&LaneCall<'_>) -> u64 {
     use LaneOperation as Op;
     match operation {
-        Op::Sum => |call| combined::<T, WIDTH>(call, |_| true, T::add, T::ZERO),
-        Op::Product => |call| combined::<T, WIDTH>(call, |_| true, T::mul, T::ONE),
+        Op::Sum => |call| combined::<T, WIDTH>(call, T::add),
+        Op::Product => |call| combined::<T, WIDTH>(call, T::mul),
         Op::Min => |call| folded::<WIDTH>(call, T::min),
         Op::Max => |call| folded::<WIDTH>(call, T::max),
         Op::And => |call| folded::<WIDTH>(call, |x, y| x & y),
         Op::Or => |call| folded::<WIDTH>(call, |x, y| x | y),
         Op::Xor => |call| folded::<WIDTH>(call, |x, y| x ^ y),
-        Op::PrefixInclusiveSum => |call| combined::<T, WIDTH>(call, |lane| lane <= call.lane, T::add, T::ZERO),
-        Op::PrefixExclusiveSum => |call| combined::<T, WIDTH>(call, |lane| lane < call.lane, T::add, T::ZERO),
-        Op::PrefixInclusiveProduct => |call| combined::<T, WIDTH>(call, |lane| lane <= call.lane, T::mul, T::ONE),
-        Op::PrefixExclusiveProduct => |call| combined::<T, WIDTH>(call, |lane| lane < call.lane, T::mul, T::ONE),
+        Op::PrefixInclusiveSum => |call| prefix::<T, WIDTH>(call, true, T::add, T::ZERO),
+        Op::PrefixExclusiveSum => |call| prefix::<T, WIDTH>(call, false, T::add, T::ZERO),
+        Op::PrefixInclusiveProduct => |call| prefix::<T, WIDTH>(call, true, T::mul, T::ONE),
+        Op::PrefixExclusiveProduct => |call| prefix::<T, WIDTH>(call, false, T::mul, T::ONE),
         Op::All => |call| u64::from(call.group::<WIDTH>().all(|lane| call.value(lane) & 1 == 1)),
         Op::Any => |call| u64::from(call.group::<WIDTH>().any(|lane| call.value(lane) & 1 == 1)),
         Op::Ballot => |call| {

@@ -4,6 +4,7 @@
 //! what cannot be lowered is an error that names it. The same AIR on the same CPU gives the same bytes.
 
 mod alignment;
+mod arithmetic;
 mod barriers;
 mod bound;
 mod constant;
@@ -29,7 +30,7 @@ use openmps_llvm::{CodeGenLevel, Context, Function, Module, ObjectCode, PassOpti
 use crate::engine::CodeGenerator;
 use crate::jit::symbols;
 use crate::lower::{self, Lanes, Meeting};
-use crate::vectorize::Refusal;
+use crate::vectorize::{Refusal, has_loop};
 use entry::Form;
 use observe::Observer;
 use vector::Failure;
@@ -179,6 +180,7 @@ fn build(
     let kernel = prepare(module, machine, signature, &mut observer)?;
     let meeting = lower_intrinsics(module, machine, signature)?;
     observer.after("lower", module)?;
+    let refusal = refusal.or_else(|| is_straight(module, meeting).then_some(Refusal::Straight));
     let form = form(module, meeting, waiting);
     let flat = link_entry(module, machine, &kernel, signature, form)?;
     let keeps_large = form == Form::Loop && !threadgroup::has_variables(module);
@@ -223,6 +225,8 @@ fn prepare(
     observer.after("alignment", module)?;
     division::run(module);
     observer.after("division", module)?;
+    arithmetic::run(module, machine, &kernel)?;
+    observer.after("arithmetic", module)?;
     Ok(kernel)
 }
 
@@ -233,6 +237,12 @@ fn form(module: &Module<'_>, meeting: Meeting, waiting: Waiting) -> Form {
         (Meeting::AtBarriers, Waiting::Split) if !isolate::waits_in_recursion(module) => Form::Step,
         (Meeting::AtBarriers | Meeting::InGroups, _) => Form::Fiber,
     }
+}
+
+/// Whether threads never wait and have no loops, so that nobody need ask for vector code.
+fn is_straight(module: &Module<'_>, meeting: Meeting) -> bool {
+    meeting == Meeting::Never
+        && module.functions().into_iter().all(|function| function.is_declaration() || !has_loop(function))
 }
 
 /// Refuses calls of functions that the loader would not find.

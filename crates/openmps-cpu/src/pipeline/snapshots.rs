@@ -111,11 +111,12 @@ fn scalar_code_of_straight_kernels() {
         02 tables: openmps_air_kernel 6
         03 alignment: openmps_air_kernel 6
         04 division: openmps_air_kernel 6
-        05 lower: openmps_air_kernel 6
-        06 inline: openmps_kernel 87
-        07 threadgroup: openmps_kernel 87
-        08 stack: openmps_kernel 87
-        09 optimize: openmps_kernel 113
+        05 arithmetic: openmps_air_kernel 6
+        06 lower: openmps_air_kernel 6
+        07 inline: openmps_kernel 87
+        08 threadgroup: openmps_kernel 87
+        09 stack: openmps_kernel 87
+        10 optimize: openmps_kernel 113
     "#]],
     );
 }
@@ -132,12 +133,13 @@ fn scalar_code_between_barriers() {
             02 tables: openmps_air_kernel 8
             03 alignment: openmps_air_kernel 8
             04 division: openmps_air_kernel 8
-            05 lower: openmps_air_kernel 8 air.wg.barrier 2
-            06 inline: openmps_step 68
-            07 threadgroup: openmps_step 68
-            08 stack: openmps_step 68
-            09 barriers: openmps_kernel 88
-            10 optimize: openmps_kernel 209
+            05 arithmetic: openmps_air_kernel 8
+            06 lower: openmps_air_kernel 8 air.wg.barrier 2
+            07 inline: openmps_step 68
+            08 threadgroup: openmps_step 68
+            09 stack: openmps_step 68
+            10 barriers: openmps_kernel 88
+            11 optimize: openmps_kernel 209
         "#]],
     );
 }
@@ -154,12 +156,13 @@ fn scalar_code_of_fibers() {
         02 tables: openmps_air_kernel 7
         03 alignment: openmps_air_kernel 7
         04 division: openmps_air_kernel 7
-        05 lower: openmps_air_kernel 7 air.simd_sum.f32 11
-        06 inline: openmps_kernel 83
-        07 turns: openmps_kernel 83
-        08 threadgroup: openmps_kernel 83
-        09 stack: openmps_kernel 83
-        10 optimize: openmps_kernel 27
+        05 arithmetic: openmps_air_kernel 7
+        06 lower: openmps_air_kernel 7 air.simd_sum.f32 11
+        07 inline: openmps_kernel 83
+        08 turns: openmps_kernel 83
+        09 threadgroup: openmps_kernel 83
+        10 stack: openmps_kernel 83
+        11 optimize: openmps_kernel 27
     "#]],
     );
 }
@@ -176,13 +179,14 @@ fn vector_code_of_straight_kernels() {
         02 tables: openmps_air_kernel 6
         03 alignment: openmps_air_kernel 6
         04 division: openmps_air_kernel 6
-        05 lower: openmps_air_kernel 6
-        06 inline: openmps_kernel 65
-        07 threadgroup: openmps_kernel 65
-        08 stack: openmps_kernel 65
-        09 before-vectorize: openmps_kernel 14
-        10 vectorize: openmps_lanes 43 (8 wide)
-        11 optimize: openmps_kernel 56 (7 wide)
+        05 arithmetic: openmps_air_kernel 6
+        06 lower: openmps_air_kernel 6
+        07 inline: openmps_kernel 65
+        08 threadgroup: openmps_kernel 65
+        09 stack: openmps_kernel 65
+        10 before-vectorize: openmps_kernel 14
+        11 vectorize: openmps_lanes 43 (8 wide)
+        12 optimize: openmps_kernel 56 (7 wide)
     "#]],
     );
 }
@@ -199,15 +203,16 @@ fn vector_code_between_barriers() {
             02 tables: openmps_air_kernel 8
             03 alignment: openmps_air_kernel 8
             04 division: openmps_air_kernel 8
-            05 lower: openmps_air_kernel 8 air.wg.barrier 2
-            06 inline: openmps_kernel 67
-            07 threadgroup: openmps_kernel 67
-            08 stack: openmps_kernel 67
-            09 before-vectorize: openmps_kernel 16
-            10 vectorize: openmps_lanes 89 (24 wide)
-            11 barriers: openmps_step 47 (20 wide) openmps_kernel 64
-            12 bounds: openmps_kernel 101 (20 wide)
-            13 optimize: openmps_kernel 110 (20 wide)
+            05 arithmetic: openmps_air_kernel 8
+            06 lower: openmps_air_kernel 8 air.wg.barrier 2
+            07 inline: openmps_kernel 67
+            08 threadgroup: openmps_kernel 67
+            09 stack: openmps_kernel 67
+            10 before-vectorize: openmps_kernel 16
+            11 vectorize: openmps_lanes 89 (24 wide)
+            12 barriers: openmps_step 47 (20 wide) openmps_kernel 64
+            13 bounds: openmps_kernel 101 (20 wide)
+            14 optimize: openmps_kernel 110 (20 wide)
         "#]],
     );
 }
@@ -219,18 +224,19 @@ fn vector_code_of_lane_operations() {
         LANES,
         EngineChoice::Auto,
         &expect![[r#"
-        00 load: k 7
-        01 isolate: openmps_air_kernel 7
-        02 tables: openmps_air_kernel 7
-        03 alignment: openmps_air_kernel 7
-        04 division: openmps_air_kernel 7
-        05 lower: openmps_air_kernel 7 air.simd_sum.f32 2
-        06 inline: openmps_kernel 67
-        07 threadgroup: openmps_kernel 67
-        08 stack: openmps_kernel 67
-        09 before-vectorize: openmps_kernel 16
-        10 vectorize: openmps_lanes 52 (13 wide)
-        11 optimize: openmps_kernel 65 (12 wide)
-    "#]],
+            00 load: k 7
+            01 isolate: openmps_air_kernel 7
+            02 tables: openmps_air_kernel 7
+            03 alignment: openmps_air_kernel 7
+            04 division: openmps_air_kernel 7
+            05 arithmetic: openmps_air_kernel 7
+            06 lower: openmps_air_kernel 7 air.simd_sum.f32 2
+            07 inline: openmps_kernel 67
+            08 threadgroup: openmps_kernel 67
+            09 stack: openmps_kernel 67
+            10 before-vectorize: openmps_kernel 16
+            11 vectorize: openmps_lanes 82 (13 wide)
+            12 optimize: openmps_kernel 91 (10 wide)
+        "#]],
     );
 }

@@ -1,6 +1,6 @@
 //! Whether vector code of a kernel is worth what it takes to compile.
 //!
-//! The rule of `OPENMPS_ENGINE=auto`: a kernel becomes vectors when its threads wait for each other (lane operations, barriers) or
+//! The rule of `OPENMPS_ENGINE=auto`, where hot kernels are compiled in the background: a kernel becomes vectors when its threads wait for each other (lane operations, barriers) or
 //! when it has a loop that is not unrolled, since LLVM cannot vectorise the loop over threads around either. Straight code is left
 //! to LLVM's loop vectorizer, which does as well in a third of the time. A kernel whose vector form would be large stays scalar
 //! under either choice, with different limits.
@@ -16,8 +16,8 @@ use crate::split::MARKER;
 
 /// Most registers that the vector form may write: what its compilation takes goes with them, 0.2 to 0.5 ms each.
 const REGISTERS_MAX: u64 = 6000;
-/// The same where nobody asked for vectors: compiling takes at most about as long as for the slowest scalar kernels.
-const REGISTERS_MAX_AUTO: u64 = 600;
+/// The same where nobody asked for vectors: compiling takes about half a second in the background.
+const REGISTERS_MAX_AUTO: u64 = 1600;
 /// Most blocks: LLVM's time for slots and registers grows with their square (PyTorch's `sort_block_*`, 2,500 blocks:
 /// 19 seconds).
 const BLOCKS_MAX: usize = 600;

@@ -95,7 +95,7 @@ fn listed_successors(blocks: &[Block<'_>]) -> Vec<Vec<usize>> {
 }
 
 /// Whether a function repeats any of its blocks.
-pub(super) fn has_loop(function: Function<'_>) -> bool {
+pub(crate) fn has_loop(function: Function<'_>) -> bool {
     let successors = listed_successors(&function.blocks());
     let mut place = vec![0; successors.len()];
     for (at, block) in weak_topological_order(0, &successors).into_iter().enumerate() {

@@ -41,6 +41,8 @@ mod transfer;
 #[cfg(feature = "codegen")]
 pub(crate) use choice::Request;
 #[cfg(feature = "codegen")]
+pub(crate) use graph::has_loop;
+#[cfg(feature = "codegen")]
 pub(crate) use marker::{MATRIX_LOAD, MATRIX_STORE, Marker};
 pub use refusal::Refusal;
 #[cfg(feature = "codegen")]

@@ -416,28 +416,6 @@ fn lane_call<'a>(
     }
 }
 
-/// How far sums and products over lanes may lie apart by the order in which they are made: 32 roundings of f32, relative to the sum of
-/// magnitudes or to the product, and one of the element's type. None for everything else.
-fn fold_rounding(row: &Row, case: &Case<'_>, thread: usize, element: usize, expected: u64) -> Option<f64> {
-    let is_fold = matches!(row.reference, Reference::Lanes(_))
-        && case.result.element().is_float()
-        && ["_sum.", "_product."].iter().any(|name| row.name.contains(name));
-    if !is_fold {
-        return None;
-    }
-    let own = match case.result.element() {
-        Element::F16 => 2.0_f64.powi(-10),
-        Element::Bf16 => 2.0_f64.powi(-7),
-        _ => 2.0_f64.powi(-23),
-    };
-    let (mut values, mut fill) = ([0; 32], [0; 32]);
-    let call = lane_call(case, thread, element, &mut values, &mut fill);
-    let magnitudes: f64 = call.values.iter().map(|&bits| float_value(case.result.element(), bits).abs()).sum();
-    let size = float_value(case.result.element(), expected).abs();
-    let scale = if row.name.contains("_sum.") { magnitudes } else { size };
-    Some(32.0 * 2.0_f64.powi(-23) * scale + own * size)
-}
-
 fn check(row: &'static Row, lanes: u32, random: &mut Random) -> Result<(), String> {
     let Some(case) = run(row, lanes, random) else { return Ok(()) };
     let stride = case.output.len() / COUNT;
@@ -453,10 +431,7 @@ fn check(row: &'static Row, lanes: u32, random: &mut Random) -> Result<(), Strin
                 Operation::Math(MathOperation::Frexp) if stored => Element::I32,
                 _ => case.result.element(),
             };
-            let rounding = fold_rounding(row, &case, thread, number, expected);
-            let is_near =
-                rounding.is_some_and(|most| (float_value(element, got) - float_value(element, expected)).abs() < most);
-            if !agrees(row, element, got, expected) && !is_near {
+            if !agrees(row, element, got, expected) {
                 let operands: Vec<_> = (0..case.operands.len()).map(|number| operand(&case, thread, number)).collect();
                 return Err(format!("{} x{lanes}: got {got:#x}, expected {expected:#x} from {operands:x?}", row.name));
             }

@@ -183,9 +183,10 @@ static TABLE: [Setting; 24] = [
         kind: "words separated by commas or spaces",
         unit: "",
         default: "none",
-        range: "`dump`, `verify`, `serial`, `trash`, `panic`; unknown words warn and are ignored",
+        range: "`dump`, `verify`, `serial`, `trash`, `panic`, `hot`; unknown words warn and are ignored",
         doc: "Dump code after each pass, verify after each pass, one worker only, fill memory that is handed out with a \
-              pattern, do not catch panics at the C boundary.",
+              pattern, do not catch panics at the C boundary, make the vector code of `OPENMPS_ENGINE=auto` before a \
+              kernel's first launch, which waits for it.",
         apply: debug_words,
     },
     Setting {
@@ -253,8 +254,9 @@ static TABLE: [Setting; 24] = [
         default: "`scalar`",
         range: "`auto`, `scalar`, `vector`; anything else warns and is ignored",
         doc: "The code that kernels become: `vector` runs the threads of a SIMD-group together wherever that can be done, \
-              `scalar` one thread after the other. `auto` takes `vector` for kernels with SIMD-group functions, barriers or \
-              loops that are not too large, and `scalar` for the rest.",
+              `scalar` one thread after the other. `auto` begins with `scalar`, and changes to `vector` in the background \
+              when a kernel with SIMD-group functions, barriers or loops has run for a tenth of a second. Results do not depend \
+              on it.",
         apply: engine,
     },
     Setting {
@@ -349,8 +351,9 @@ fn debug_words(settings: &mut Settings, value: &OsStr) {
             "serial" => settings.debug.serial = true,
             "trash" => settings.debug.trash = true,
             "panic" => settings.debug.panic = true,
+            "hot" => settings.debug.hot = true,
             unknown => settings.warnings.push(format!(
-                "Ignoring unknown word {unknown} in OPENMPS_DEBUG, expected dump, verify, serial, trash or panic"
+                "Ignoring unknown word {unknown} in OPENMPS_DEBUG, expected dump, verify, serial, trash, panic or hot"
             )),
         }
     }

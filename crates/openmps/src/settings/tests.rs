@@ -97,21 +97,21 @@ fn our_own_words_are_checked() {
     assert!(!with(&[("OPENMPS_MULTITHREADED_BACKWARD", "yes")]).multithreaded_backward);
     let settings = with(&[
         ("OPENMPS_ACTIVATE", "yes"),
-        ("OPENMPS_DEBUG", "serial, trash,loud"),
+        ("OPENMPS_DEBUG", "serial, trash,loud hot"),
         ("OPENMPS_RECOMMENDED_MAX_MEMORY", "1GB"),
         ("OPENMPS_CACHE_DIR", ""),
         ("OPENMPS_DUMP_DIR", "/tmp/d"),
         ("OPENMPS_ENGINE", "fast"),
     ]);
     assert_eq!(settings.activate, Activation::WhenUnclaimed);
-    assert_eq!(settings.debug, DebugWords { serial: true, trash: true, ..DebugWords::default() });
+    assert_eq!(settings.debug, DebugWords { serial: true, trash: true, hot: true, ..DebugWords::default() });
     assert_eq!(settings.cache_dir, None);
     assert_eq!(settings.dump_dir, Some("/tmp/d".into()));
     assert_eq!(
         settings.warnings,
         [
             "Ignoring OPENMPS_ACTIVATE=yes, expected 0 or 1",
-            "Ignoring unknown word loud in OPENMPS_DEBUG, expected dump, verify, serial, trash or panic",
+            "Ignoring unknown word loud in OPENMPS_DEBUG, expected dump, verify, serial, trash, panic or hot",
             "Ignoring OPENMPS_ENGINE=fast, expected auto, scalar or vector",
             "Ignoring OPENMPS_RECOMMENDED_MAX_MEMORY=1GB, expected a number of bytes from 1 to 2^63-1",
         ]

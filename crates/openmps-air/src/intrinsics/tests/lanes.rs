@@ -94,7 +94,7 @@ fn narrow_integers_wrap() {
 }
 
 #[test]
-fn float_reductions_fold_in_f32_from_the_lowest_lane() {
+fn float_reductions_fold_in_f32_by_halves() {
     let mut random = Random::new();
     for _ in 0..50 {
         let mut sample = Sample::new(&mut random);
@@ -103,11 +103,28 @@ fn float_reductions_fold_in_f32_from_the_lowest_lane() {
             let group = sample.group("simd", lane);
             let numbers = || group.iter().map(|(_, bits)| f32::from_bits(*bits as u32));
             let call = |name: &str| f32::from_bits(sample.call(name, lane, 0, 32) as u32);
-            assert_eq!(call("air.simd_sum.f32"), numbers().reduce(|x, y| x + y).unwrap());
-            assert_eq!(call("air.simd_product.f32"), numbers().reduce(|x, y| x * y).unwrap());
+            let halves = |none: f32, combine: fn(f32, f32) -> f32| {
+                let mut values = [none; 32];
+                group.iter().for_each(|(lane, bits)| values[*lane as usize] = f32::from_bits(*bits as u32));
+                for half in [16, 8, 4, 2, 1] {
+                    (0..half).for_each(|place| values[place] = combine(values[place], values[place + half]));
+                }
+                values[0]
+            };
+            assert_eq!(call("air.simd_sum.f32"), halves(-0.0, |x, y| x + y));
+            assert_eq!(call("air.simd_product.f32"), halves(1.0, |x, y| x * y));
             assert_eq!(call("air.simd_max.f32"), numbers().reduce(f32::max).unwrap());
-            let before = group.iter().filter(|(other, _)| *other < lane).map(|(_, bits)| f32::from_bits(*bits as u32));
-            assert_eq!(call("air.simd_prefix_exclusive_sum.f32"), before.reduce(|x, y| x + y).unwrap_or(0.0));
+            // By doubling distances: the sum of a lane is that of its half and of the half below.
+            let mut values = [-0.0_f32; 32];
+            group.iter().for_each(|(lane, bits)| values[*lane as usize] = f32::from_bits(*bits as u32));
+            for distance in [1, 2, 4, 8, 16] {
+                let below = values;
+                let before = |place: usize| place.checked_sub(distance).map_or(0.0, |place| below[place]);
+                (0..32).for_each(|place| values[place] = before(place) + below[place]);
+            }
+            assert_eq!(call("air.simd_prefix_inclusive_sum.f32"), values[lane as usize]);
+            let exclusive = lane.checked_sub(1).map_or(0.0, |below| values[below as usize]);
+            assert_eq!(call("air.simd_prefix_exclusive_sum.f32"), exclusive);
         }
     }
     // 2048 + 1 + 1 … does not move in f16; in f32 it does.

@@ -1,7 +1,7 @@
-//! Operations over the lanes of a SIMD-group or quad, in registers. The meaning is that of [`crate::lanes`]; sums of floats
-//! associate in another order.
+//! Operations over the lanes of a SIMD-group or quad, in registers. The meaning is that of [`crate::lanes`], the order of float sums
+//! included.
 
-use openmps_llvm::{FastMath, Instruction, IntPredicate, Type, Value};
+use openmps_llvm::{Instruction, IntPredicate, Type, Value};
 
 use super::super::marker::Marker;
 use super::super::refusal::Refusal;
@@ -215,10 +215,6 @@ impl<'m> Emitter<'_, 'm> {
     fn total(&self, fold: Fold, data: Value<'m>, element: Element) -> Result<Value<'m>, Refusal> {
         let (float, signed) = (is_float(element), is_signed(element));
         let name = match fold {
-            Fold::Sum if float => "llvm.vector.reduce.fadd",
-            Fold::Product if float => "llvm.vector.reduce.fmul",
-            Fold::Min if float => "llvm.vector.reduce.fmin",
-            Fold::Max if float => "llvm.vector.reduce.fmax",
             Fold::And | Fold::Or | Fold::Xor if float => return Err(Refusal::Instruction),
             Fold::Sum => "llvm.vector.reduce.add",
             Fold::Product => "llvm.vector.reduce.mul",
@@ -230,13 +226,25 @@ impl<'m> Emitter<'_, 'm> {
             Fold::Or => "llvm.vector.reduce.or",
             Fold::Xor => "llvm.vector.reduce.xor",
         };
-        if float && matches!(fold, Fold::Sum | Fold::Product) {
-            let start = self.neutral(fold, data.ty().scalar(), element);
-            let total = self.builder.intrinsic(name, &[data.ty()], &[start, data]);
-            total.set_fast_math(FastMath::REASSOC);
-            return Ok(total.as_value());
+        if float {
+            return Ok(self.halved(fold, data, element));
         }
         Ok(self.builder.intrinsic(name, &[data.ty()], &[data]).as_value())
+    }
+
+    /// The upper half with the lower one until one value is left: LLVM's reductions may choose another order.
+    fn halved(&self, fold: Fold, data: Value<'m>, element: Element) -> Value<'m> {
+        let mut data = data;
+        let mut width = WIDTH / 2;
+        while width > 0 {
+            let half = |first: u32| {
+                let sources: Vec<Option<u32>> = (first..first + width).map(Some).collect();
+                self.builder.shuffle(data, data.ty().poison(), &sources)
+            };
+            data = self.combine(fold, half(0), half(width), element);
+            width /= 2;
+        }
+        self.builder.extract_lane(data, 0)
     }
 
     /// Prefixes by doubling distances.

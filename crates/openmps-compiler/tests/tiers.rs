@@ -1,0 +1,202 @@
+//! Kernels that begin with scalar code and go on with vector code, with the real compiler process.
+#![expect(clippy::unwrap_used, reason = "tests: a failure shows the place")]
+
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::{Receiver, channel};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use openmps_compiler::{Client, ClientConfig};
+use openmps_cpu::{CodeGenerator, CpuEngine, Refusal};
+use openmps_engine::{
+    Binding, Bindings, BufferIndex, CompileOptions, CompiledKernel, CompiledSource, Engine, EngineChoice, EngineError,
+    EngineOptions, Grid, KernelSignature, SourceCompiler, VerifiedAir,
+};
+
+/// A sum over a loop of unknown length, whose rounding shows the order and the fusing.
+const SUM: &str = "kernel void sum(device float* out, constant uint& count, uint at [[thread_position_in_grid]]) {
+  float total = 0;
+  for (uint turn = 0; turn < count; turn++) total = total * 0.999f + float(at + turn) / 3;
+  out[at] = total;
+}";
+/// A loop that is unrolled: straight code, which is known when vector code is asked for.
+const UNROLLED: &str = "kernel void sum(device float* out, constant uint& count, uint at [[thread_position_in_grid]]) {
+  float total = count;
+  for (uint turn = 0; turn < 3; turn++) total = total * 0.999f + float(at) / 3;
+  out[at] = total;
+}";
+
+const THREADS: usize = 1000;
+const PATIENCE: Duration = Duration::from_secs(120);
+const AUTO: EngineOptions = EngineOptions { dump_dir: None, verify_each_pass: false, engine: EngineChoice::Auto };
+
+/// A folder of this test alone, removed at its end.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Self {
+        let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("tiers-{}-{name}", std::process::id()));
+        let _ = std::fs::remove_dir_all(&path);
+        std::fs::create_dir_all(&path).unwrap();
+        Self(path)
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+fn client(cache_dir: Option<PathBuf>) -> Arc<Client> {
+    let include = Path::new(env!("CARGO_MANIFEST_DIR")).join("../openmps-msl/include");
+    let config = ClientConfig::new(env!("CARGO_BIN_EXE_openmps-compiler").into());
+    Arc::new(Client::new(ClientConfig { include_dir: Some(include), cache_dir, ..config }))
+}
+
+fn compiled(client: &Client, source: &str) -> CompiledSource {
+    client.compile_source(source, &CompileOptions::default()).unwrap()
+}
+
+fn kernel(engine: &CpuEngine, source: &CompiledSource) -> Arc<dyn CompiledKernel> {
+    engine.compile(&source.air, &source.kernels[0], &AUTO).unwrap()
+}
+
+/// What a launch with `count` turns writes, as bits.
+fn launch(kernel: &dyn CompiledKernel, count: u32) -> Vec<u32> {
+    let mut out = vec![0.0_f32; THREADS];
+    let mut bindings = Bindings::default();
+    let address = out.as_mut_ptr().expose_provenance() as u64;
+    bindings.set(BufferIndex(0), Binding::Buffer { address, size_bytes: size_of_val(&*out) as u64 });
+    bindings.set(BufferIndex(1), Binding::Bytes(Box::new(count.to_le_bytes())));
+    let (sender, receiver) = channel();
+    let grid = Grid { threads: [u32::try_from(THREADS).unwrap(), 1, 1], group: [250, 1, 1] };
+    kernel.dispatch(&bindings, &grid, Box::new(move |result| sender.send(result).unwrap()));
+    receiver.recv().unwrap().unwrap();
+    out.into_iter().map(f32::to_bits).collect()
+}
+
+/// Launches until `done`, and checks that each launch gives the same bits.
+fn launch_until(kernel: &dyn CompiledKernel, mut done: impl FnMut() -> bool) {
+    let (start, expected) = (Instant::now(), launch(kernel, 2_000));
+    while !done() {
+        assert!(start.elapsed() < PATIENCE, "nothing has become of it");
+        assert_eq!(launch(kernel, 2_000), expected);
+    }
+    assert_eq!(launch(kernel, 2_000), expected);
+}
+
+#[test]
+fn a_hot_kernel_becomes_vectors_and_later_processes_begin_with_them() {
+    let folder = Folder::new("cache");
+    let client_of_first = client(Some(folder.0.clone()));
+    let source = compiled(&client_of_first, SUM);
+    let engine = CpuEngine::new(Arc::clone(&client_of_first) as Arc<dyn CodeGenerator>);
+    let kernel_of_first = kernel(&engine, &source);
+    let cold = launch(kernel_of_first.as_ref(), 7);
+    assert_eq!(engine.counts().vectorized, 0, "a cold kernel is scalar");
+    assert_eq!(client_of_first.background_process_id(), None);
+    launch_until(kernel_of_first.as_ref(), || engine.counts().vectorized == 1);
+    assert_eq!(launch(kernel_of_first.as_ref(), 7), cold);
+    assert_eq!(client_of_first.process_ids().len(), 1, "the background's process answers nobody else");
+
+    let later = client(Some(folder.0.clone()));
+    let engine = CpuEngine::new(Arc::clone(&later) as Arc<dyn CodeGenerator>);
+    let kernel_of_later = kernel(&engine, &source);
+    assert_eq!(engine.counts().vectorized, 1, "its vector code was there");
+    assert_eq!(launch(kernel_of_later.as_ref(), 7), cold);
+    assert_eq!((later.process_id(), later.background_process_id()), (None, None));
+}
+
+#[test]
+fn a_refusal_is_counted_once_and_straight_code_is_not_asked_for() {
+    let client = client(None);
+    let engine = CpuEngine::new(Arc::clone(&client) as Arc<dyn CodeGenerator>).with_hot_kernels();
+    let source = compiled(&client, UNROLLED);
+    let unrolled = kernel(&engine, &source);
+    let first = launch(unrolled.as_ref(), 1);
+    for _ in 0..3 {
+        assert_eq!(launch(unrolled.as_ref(), 1), first);
+    }
+    assert_eq!(engine.counts().refused.into_iter().collect::<Vec<_>>(), [(Refusal::Straight, 1)]);
+    let asked = client.background_process_id();
+    assert!(asked.is_some());
+
+    let client = self::client(None);
+    let engine = CpuEngine::new(Arc::clone(&client) as Arc<dyn CodeGenerator>).with_hot_kernels();
+    let straight = SUM.replace("for (uint turn = 0; turn < count; turn++)", "uint turn = count;");
+    let straight = kernel(&engine, &compiled(&client, &straight));
+    launch(straight.as_ref(), 1);
+    assert_eq!(engine.counts().refused.into_iter().collect::<Vec<_>>(), [(Refusal::Straight, 1)]);
+    assert_eq!(client.background_process_id(), None);
+}
+
+/// A compiler that answers requests from the background when it is told what.
+struct Held {
+    client: Arc<Client>,
+    /// Whether to answer; a request waits for it.
+    answers: Mutex<Receiver<bool>>,
+}
+
+impl CodeGenerator for Held {
+    fn generate(
+        &self,
+        air: &VerifiedAir,
+        signature: &KernelSignature,
+        options: &EngineOptions,
+    ) -> Result<Vec<u8>, EngineError> {
+        self.client.generate(air, signature, options)
+    }
+
+    fn generate_in_background(
+        &self,
+        air: &VerifiedAir,
+        signature: &KernelSignature,
+        options: &EngineOptions,
+    ) -> Result<Vec<u8>, EngineError> {
+        match self.answers.lock().unwrap().recv() {
+            Ok(true) => self.client.generate_in_background(air, signature, options),
+            Ok(false) | Err(_) => Err(EngineError::Internal("the compiler has died".to_owned())),
+        }
+    }
+}
+
+#[test]
+fn launches_do_not_wait_and_scalar_code_stays_when_the_compiler_fails() {
+    let client = client(None);
+    let source = compiled(&client, SUM);
+    let (answer, answers) = channel();
+    let engine = CpuEngine::new(Arc::new(Held { client, answers: Mutex::new(answers) }));
+    let kernel = kernel(&engine, &source);
+    let mut launches = 0..400;
+    let expected = launch(kernel.as_ref(), 2_000);
+    // Far beyond the time from which vector code is asked for; these would wait for ever if they waited.
+    for _ in launches.by_ref() {
+        assert_eq!(launch(kernel.as_ref(), 2_000), expected);
+    }
+    assert_eq!(engine.counts().failed, 0);
+    answer.send(false).unwrap();
+    launch_until(kernel.as_ref(), || engine.counts().failed == 1);
+    launch_until(kernel.as_ref(), || launches.next().is_none());
+    assert_eq!((engine.counts().failed, engine.counts().vectorized), (1, 0), "nobody asks again");
+}
+
+#[test]
+fn a_kernel_may_be_dropped_while_it_is_compiled() {
+    let client = client(None);
+    let source = compiled(&client, SUM);
+    let (answer, answers) = channel();
+    let engine = CpuEngine::new(Arc::new(Held { client, answers: Mutex::new(answers) }));
+    let kernel = kernel(&engine, &source);
+    for _ in 0..200 {
+        launch(kernel.as_ref(), 2_000);
+    }
+    let gone = Arc::downgrade(&kernel);
+    drop((kernel, engine));
+    answer.send(true).unwrap();
+    let start = Instant::now();
+    while gone.strong_count() > 0 {
+        assert!(start.elapsed() < PATIENCE, "the kernel is kept");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
