@@ -23,7 +23,7 @@ _FOREIGN = ("OPENMPS_", "PYTORCH_", "MTL_", "TORCH_")
 _KEPT = ("OPENMPS_CACHE_DIR", "OPENMPS_TRACE_DIR")
 
 _PARENT = """
-import json, os, sys
+import json, os, signal, sys
 os.environ["TORCH_DEVICE_BACKEND_AUTOLOAD"] = "0"
 import torch
 for line in sys.stdin:
@@ -34,6 +34,8 @@ for line in sys.stdin:
     print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
 else:
     os._exit(0)
+# A shell ignores SIGINT for what it starts in the background, and Python would then, too.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 os.environ.clear()
 os.environ.update(request["environment"])
 for number, path in enumerate([os.devnull, request["stdout"], request["stderr"]]):
