@@ -153,7 +153,7 @@ impl Default for Settings {
             compiler: None,
             compiler_time_limit: None,
             compiler_memory_limit: None,
-            engine: EngineChoice::Scalar,
+            engine: EngineChoice::Auto,
             dump_dir: None,
             trace_dir: None,
             trace_source_limit: None,

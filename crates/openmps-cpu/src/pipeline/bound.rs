@@ -67,7 +67,8 @@ impl<'m> Row<'m> {
             }
             let constant = test.operand(1);
             let number = constant.as_const_int().or_else(|| constant.const_element(0)?.as_const_int());
-            bounds.extend(number.map(|number| number.max(1).next_multiple_of(SIMD_WIDTH as u64)));
+            // Behind the largest multiple there is no position.
+            bounds.extend(number.and_then(|number| number.max(1).checked_next_multiple_of(SIMD_WIDTH as u64)));
         }
         bounds.into_iter().filter(|&bound| bound < u64::from(THREADS_PER_GROUP_MAX)).take(BOUNDS_MAX).collect()
     }
@@ -476,6 +477,9 @@ then:
             "  store i32 %x, ptr %p\n  br label %latch",
             "  call void @unknown()\n  br label %latch",
             "  %c = icmp ugt i32 %x, 63\n  br i1 %c, label %then, label %latch\nthen:\n  store i32 %x, ptr %p\n  br label %latch",
+            // No multiple of 32 is that large.
+            "  %w = zext i32 %x to i64\n  %c = icmp ult i64 %w, -1\n  br i1 %c, label %then, label %latch
+then:\n  store i32 %x, ptr %p\n  br label %latch",
             "  %v = load i32, ptr %p\n  %c = icmp ult i32 %v, 64\n  br i1 %c, label %then, label %latch
 then:\n  store i32 %x, ptr %p\n  br label %latch",
         ] {

@@ -17,4 +17,6 @@ pub mod reduce;
 mod render;
 mod scalar;
 
-pub use check::{Difference, KERNELS, LAUNCHES, Tally, Verdict, check_kernel, check_library, source};
+pub use check::{
+    Difference, KERNELS, LAUNCHES, Tally, Verdict, check_fast_kernel, check_kernel, check_library, source,
+};

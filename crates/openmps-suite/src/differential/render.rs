@@ -9,10 +9,12 @@ use super::program::{
 };
 use super::scalar::{BinaryOp, Scalar, UnaryOp, number};
 
-/// What all kernels of a text need. Products are not contracted into sums, so that every operation rounds.
+/// Products are not contracted into sums, so that every operation rounds.
+const EXACT: &str = "#pragma METAL fp contract(off)
+";
+/// What all kernels of a text need.
 const PRELUDE: &str = "#include <metal_stdlib>
 using namespace metal;
-#pragma METAL fp contract(off)
 
 template <typename T> T divisor(T value) {
   T odd = T(value | T(1));
@@ -20,8 +22,13 @@ template <typename T> T divisor(T value) {
 }
 ";
 
-/// One text with all `kernels`.
+/// One text with all `kernels`, which has one meaning.
 pub(super) fn text(kernels: &[Kernel]) -> String {
+    EXACT.to_owned() + &fast_text(kernels)
+}
+
+/// As [`text`], with rounding left to the options of compilation.
+pub(super) fn fast_text(kernels: &[Kernel]) -> String {
     let mut text = PRELUDE.to_owned();
     for kernel in kernels {
         let renderer = Renderer {

@@ -251,7 +251,7 @@ static TABLE: [Setting; 24] = [
         name: "OPENMPS_ENGINE",
         kind: "word",
         unit: "",
-        default: "`scalar`",
+        default: "`auto`",
         range: "`auto`, `scalar`, `vector`; anything else warns and is ignored",
         doc: "The code that kernels become: `vector` runs the threads of a SIMD-group together wherever that can be done, \
               `scalar` one thread after the other. `auto` begins with `scalar`, and changes to `vector` in the background \
