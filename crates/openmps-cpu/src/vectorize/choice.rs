@@ -16,7 +16,7 @@ use crate::split::MARKER;
 
 /// Most registers that the vector form may write: what its compilation takes goes with them, 0.2 to 0.5 ms each.
 const REGISTERS_MAX: u64 = 6000;
-/// The same where nobody asked for vectors: compiling takes about half a second in the background.
+/// The same where nobody asked for vectors: compiling takes up to 0.8 s in the background.
 const REGISTERS_MAX_AUTO: u64 = 1600;
 /// Most blocks: LLVM's time for slots and registers grows with their square (PyTorch's `sort_block_*`, 2,500 blocks:
 /// 19 seconds).
