@@ -14,7 +14,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize as SerializeDerive};
 
 /// Changes with every change of the types below or of what the engine crate puts into them.
-pub const PROTOCOL_VERSION: u32 = 8;
+pub const PROTOCOL_VERSION: u32 = 9;
 
 /// Most bytes of one frame; the largest known library (19,455 kernels) is 80 MB of bitcode.
 pub const FRAME_BYTES_MAX: u32 = 512 << 20;

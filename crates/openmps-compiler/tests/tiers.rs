@@ -10,7 +10,7 @@ use openmps_compiler::{Client, ClientConfig};
 use openmps_cpu::{CodeGenerator, CpuEngine, Refusal};
 use openmps_engine::{
     Binding, Bindings, BufferIndex, CompileOptions, CompiledKernel, CompiledSource, Engine, EngineChoice, EngineError,
-    EngineOptions, Grid, KernelSignature, SourceCompiler, VerifiedAir,
+    EngineOptions, Grid, KernelSignature, SimdgroupRows, SourceCompiler, VerifiedAir,
 };
 
 /// A sum over a loop of unknown length, whose rounding shows the order and the fusing.
@@ -28,7 +28,12 @@ const UNROLLED: &str = "kernel void sum(device float* out, constant uint& count,
 
 const THREADS: usize = 1000;
 const PATIENCE: Duration = Duration::from_secs(120);
-const AUTO: EngineOptions = EngineOptions { dump_dir: None, verify_each_pass: false, engine: EngineChoice::Auto };
+const AUTO: EngineOptions = EngineOptions {
+    dump_dir: None,
+    verify_each_pass: false,
+    engine: EngineChoice::Auto,
+    rows: SimdgroupRows::One,
+};
 
 /// A folder of this test alone, removed at its end.
 struct Folder(PathBuf);

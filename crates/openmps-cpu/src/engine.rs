@@ -11,6 +11,7 @@ use openmps_engine::{
 use crate::background::Background;
 use crate::kernel::{self, CpuKernel};
 use crate::tier::{Ask, Heat, TieredKernel};
+use crate::variants::{Source, Variants};
 use crate::vectorize::Refusal;
 
 /// Most kernels kept; the largest known library has 19,455. One takes a few pages.
@@ -118,7 +119,7 @@ impl CpuEngine {
         }
     }
 
-    /// Vector code, and scalar code for threadgroups that it cannot run; `object` is there already, or is made.
+    /// Vector code, and other code for threadgroups that it does not suit; `object` is there already, or is made.
     fn vector(
         &self,
         air: &VerifiedAir,
@@ -131,10 +132,17 @@ impl CpuEngine {
             None => generate(self.generator.as_ref(), air, signature, options)?,
         };
         self.counters.count(&kernel);
-        let (generator, air, signature) = (Arc::clone(&self.generator), air.clone(), signature.clone());
-        let options = scalar(options);
-        let other = move || generate(generator.as_ref(), &air, &signature, &options).map(Arc::new);
-        Ok(kernel::share(kernel.with_other_code(other)))
+        let heat = match options.engine {
+            EngineChoice::Auto => self.heat.clone(),
+            EngineChoice::Scalar | EngineChoice::Vector => Heat::Always,
+        };
+        let variants = Variants::new(self.source(air, signature, options), heat, None);
+        Ok(kernel::share(kernel.with_variants(variants)))
+    }
+
+    fn source(&self, air: &VerifiedAir, signature: &KernelSignature, options: &EngineOptions) -> Source {
+        let generator = Arc::clone(&self.generator);
+        Source { generator, air: air.clone(), signature: signature.clone(), options: options.clone() }
     }
 
     /// Vector code if an earlier process has made it, else scalar code that may become vector code.
@@ -160,17 +168,19 @@ impl CpuEngine {
 
     /// Makes the vector code of a kernel.
     fn ask(&self, air: &VerifiedAir, signature: &KernelSignature, options: &EngineOptions) -> Ask {
-        let (generator, counters) = (Arc::clone(&self.generator), Arc::clone(&self.counters));
-        let (air, signature, options) = (air.clone(), signature.clone(), options.clone());
+        let (counters, heat) = (Arc::clone(&self.counters), self.heat.clone());
+        let source = self.source(air, signature, options);
         Box::new(move |scalar| {
-            let object = generator.generate_in_background(&air, &signature, &options);
-            let Ok(kernel) = object.and_then(|object| load(&signature, &object)) else {
+            let Source { generator, air, signature, options } = &source;
+            let object = generator.generate_in_background(air, signature, options);
+            let Ok(kernel) = object.and_then(|object| load(signature, &object)) else {
                 counters.failed.fetch_add(1, Ordering::Relaxed);
                 return None;
             };
             counters.count(&kernel);
-            let scalar = Arc::clone(scalar);
-            kernel.is_vectorized().then(|| kernel.with_other_code(move || Ok(Arc::clone(&scalar))))
+            kernel.is_vectorized().then(|| {
+                kernel.with_variants(Variants::new(source.clone(), heat.clone(), Some(Arc::clone(scalar))))
+            })
         })
     }
 }
@@ -180,7 +190,7 @@ fn scalar(options: &EngineOptions) -> EngineOptions {
 }
 
 /// Has code made and loads it.
-fn generate(
+pub(crate) fn generate(
     generator: &dyn CodeGenerator,
     air: &VerifiedAir,
     signature: &KernelSignature,
@@ -189,7 +199,7 @@ fn generate(
     load(signature, &generator.generate(air, signature, options)?)
 }
 
-fn load(signature: &KernelSignature, object: &[u8]) -> Result<CpuKernel, EngineError> {
+pub(crate) fn load(signature: &KernelSignature, object: &[u8]) -> Result<CpuKernel, EngineError> {
     CpuKernel::new(signature.clone(), object)
         .map_err(|error| EngineError::Internal(format!("kernel '{}': {error}", signature.name)))
 }

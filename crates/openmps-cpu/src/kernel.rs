@@ -1,11 +1,12 @@
 //! A loaded kernel and its dispatch over threadgroups.
 
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 use std::time::Instant;
 
 use openmps_engine::{
     Bindings, CompiledKernel, Completion, DispatchError, EngineError, Grid, KernelProperties, KernelSignature,
+    SimdgroupRows,
 };
 
 use crate::abi::{GroupContext, PRIVATE_BYTES_MAX, SIMD_WIDTH, THREADS_PER_GROUP_MAX, WholeSimdgroups};
@@ -16,8 +17,10 @@ use crate::jit::call::Entry;
 use crate::jit::load::{LoadError, load};
 use crate::jit::symbols;
 use crate::pool;
+use crate::rows::Plan;
 use crate::runtime::{FlushDenormals, take_trap};
 use crate::scratch;
+use crate::variants::Variants;
 use crate::vectorize::Refusal;
 
 /// Chunks for each thread of the pool: more balance the load better, fewer cost less.
@@ -40,14 +43,29 @@ pub(crate) struct CpuKernel {
     signature: KernelSignature,
     entry: Entry,
     cost: Cost,
-    /// For threadgroups that the code cannot run.
-    other: Option<OtherCode>,
+    /// For threadgroups that the code does not suit.
+    variants: Option<Arc<Variants>>,
 }
 
-/// Scalar code of a kernel whose vector code takes rows for whole SIMD-groups, made at the first dispatch that needs it.
-struct OtherCode {
-    make: Box<dyn Fn() -> Result<Arc<CpuKernel>, EngineError> + Send + Sync>,
-    made: OnceLock<Result<Arc<CpuKernel>, EngineError>>,
+/// The codes that run a launch.
+struct Codes<'a> {
+    most: &'a CpuKernel,
+    /// For threadgroups at the edge that the other does not suit.
+    edge: Option<(Plan, &'a CpuKernel)>,
+}
+
+impl<'a> Codes<'a> {
+    fn of(most: &'a CpuKernel) -> Self {
+        Self { most, edge: None }
+    }
+
+    /// The code for a threadgroup of this size.
+    fn for_size(&self, size: [u32; 3]) -> &'a CpuKernel {
+        match &self.edge {
+            Some((plan, edge)) if !plan.suits(size) => edge,
+            Some(_) | None => self.most,
+        }
+    }
 }
 
 impl CpuKernel {
@@ -67,7 +85,7 @@ impl CpuKernel {
             return Err(LoadError::Malformed(reason));
         }
         let cost = Cost::guess(entry.info());
-        Ok(Self { signature, entry, cost, other: None })
+        Ok(Self { signature, entry, cost, variants: None })
     }
 
     /// Whether the threads of a SIMD-group run together.
@@ -85,52 +103,45 @@ impl CpuKernel {
         self.cost.spent_nanoseconds()
     }
 
-    /// With code from `make` for threadgroups that this code cannot run.
-    pub(crate) fn with_other_code(
-        self,
-        make: impl Fn() -> Result<Arc<CpuKernel>, EngineError> + Send + Sync + 'static,
-    ) -> Self {
-        let other = OtherCode { make: Box::new(make), made: OnceLock::new() };
-        Self { other: Some(other), ..self }
+    /// With code for threadgroups that this code does not suit.
+    pub(crate) fn with_variants(self, variants: Arc<Variants>) -> Self {
+        Self { variants: Some(variants), ..self }
     }
 
-    /// The kernel with code for the threadgroups of `grid`.
-    fn for_shape(&self, grid: &Grid) -> Result<&Self, DispatchError> {
-        let runs_all = match WholeSimdgroups::from_number(self.entry.info().whole_simdgroups) {
-            WholeSimdgroups::Never => true,
-            WholeSimdgroups::InThreadgroup => has_whole_simdgroups(grid),
-            WholeSimdgroups::InGrid => has_whole_simdgroups(grid) && starts_whole(grid),
+    /// The codes for the threadgroups of `grid`.
+    fn codes(&self, grid: &Grid) -> Result<Codes<'_>, DispatchError> {
+        let info = self.entry.info();
+        let Some(variants) = self.variants.as_ref().filter(|_| info.vectorized != 0 && info.flat == 0) else {
+            return Ok(Codes::of(self));
         };
-        let Some(other) = self.other.as_ref().filter(|_| !runs_all) else { return Ok(self) };
-        let made = other.made.get_or_init(|| (other.make)());
-        made.as_ref()
-            .map(AsRef::as_ref)
-            .map_err(|error| DispatchError::Failed { kernel: self.signature.name.clone(), reason: error.to_string() })
+        let needs = WholeSimdgroups::from_number(info.whole_simdgroups);
+        let plan = Plan::new(needs, grid);
+        let code = |rows| if rows == SimdgroupRows::One { Some(self) } else { variants.vector(rows) };
+        let codes = match (code(plan.most), plan.edge) {
+            (Some(most), None) => Some(Codes::of(most)),
+            (Some(most), Some(edge)) => code(edge).map(|edge| Codes { most, edge: Some((plan, edge)) }),
+            (None, _) => None,
+        };
+        match (codes, needs) {
+            (Some(codes), _) => Ok(codes),
+            (None, WholeSimdgroups::Never) => Ok(Codes::of(self)),
+            (None, WholeSimdgroups::InThreadgroup | WholeSimdgroups::InGrid) => {
+                let fail = |error: EngineError| DispatchError::Failed {
+                    kernel: self.signature.name.clone(),
+                    reason: error.to_string(),
+                };
+                variants.scalar().map(Codes::of).map_err(fail)
+            }
+        }
     }
 
     fn run(&self, bindings: &Bindings, grid: &Grid) -> Result<(), DispatchError> {
         self.check_grid(grid)?;
-        self.for_shape(grid)?.run_shape(bindings, grid)
-    }
-
-    fn run_shape(&self, bindings: &Bindings, grid: &Grid) -> Result<(), DispatchError> {
-        let bound = bind(&self.signature, self.entry.info(), bindings)?;
         if grid.is_empty() {
+            bind(&self.signature, self.entry.info(), bindings)?;
             return Ok(());
         }
-        let is_flat = self.entry.info().flat != 0;
-        let grid = if is_flat { flat_shape(grid, self.flat_threads()) } else { *grid };
-        let groups = grid.group_count();
-        let threads = grid.threads.into_iter().map(u64::from).fold(1, u64::saturating_mul);
-        let launch =
-            Dispatch { kernel: self, bound: &bound, grid, measured: self.cost.is_due().then(AtomicU64::default) };
-        let expected = self.cost.nanoseconds(threads);
-        let result = launch.run(groups, expected);
-        match &launch.measured {
-            Some(nanoseconds) => self.cost.learn(threads, nanoseconds.load(Ordering::Relaxed)),
-            None => self.cost.spend(expected),
-        }
-        result.map_err(|reason| DispatchError::Failed { kernel: self.signature.name.clone(), reason })
+        self.codes(grid)?.run(bindings, grid)
     }
 
     /// Threads of a made-up threadgroup: fewer where each of them does much, so that several cores get some.
@@ -156,17 +167,24 @@ impl CpuKernel {
     }
 }
 
-/// Whether no SIMD-group has threads of two rows, in threadgroups at the upper edges neither.
-fn has_whole_simdgroups(grid: &Grid) -> bool {
-    let most = |axis: usize| u64::from(grid.threads[axis].min(grid.group[axis]));
-    let last_width = grid.threads[0] % grid.group[0];
-    let is_whole = |width: u64| width.is_multiple_of(SIMD_WIDTH as u64);
-    most(1) * most(2) <= 1 || (is_whole(most(0)) && is_whole(u64::from(last_width)))
-}
-
-/// Whether the first thread of each row of a threadgroup is at a multiple of 32 in the grid.
-fn starts_whole(grid: &Grid) -> bool {
-    u64::from(grid.group[0]).is_multiple_of(SIMD_WIDTH as u64) || grid.groups()[0] == 1
+impl Codes<'_> {
+    fn run(&self, bindings: &Bindings, grid: &Grid) -> Result<(), DispatchError> {
+        let kernel = self.most;
+        let bound = bind(&kernel.signature, kernel.entry.info(), bindings)?;
+        let is_flat = kernel.entry.info().flat != 0;
+        let grid = if is_flat { flat_shape(grid, kernel.flat_threads()) } else { *grid };
+        let groups = grid.group_count();
+        let threads = grid.threads.into_iter().map(u64::from).fold(1, u64::saturating_mul);
+        let measured = kernel.cost.is_due().then(AtomicU64::default);
+        let launch = Dispatch { codes: self, bound: &bound, grid, measured };
+        let expected = kernel.cost.nanoseconds(threads);
+        let result = launch.run(groups, expected);
+        match &launch.measured {
+            Some(nanoseconds) => kernel.cost.learn(threads, nanoseconds.load(Ordering::Relaxed)),
+            None => kernel.cost.spend(expected),
+        }
+        result.map_err(|reason| DispatchError::Failed { kernel: kernel.signature.name.clone(), reason })
+    }
 }
 
 /// The same threads in threadgroups of at most `most` that suit the CPU, for a kernel that cannot tell the difference. Where the
@@ -181,7 +199,7 @@ fn flat_shape(grid: &Grid, most: u32) -> Grid {
 }
 
 struct Dispatch<'run> {
-    kernel: &'run CpuKernel,
+    codes: &'run Codes<'run>,
     bound: &'run BoundArguments<'run>,
     grid: Grid,
     /// Nanoseconds of all chunks, when they are wanted.
@@ -242,7 +260,7 @@ impl Dispatch<'_> {
                 // the threadgroup before.
                 context.position = [x, y, z];
                 context.size = [size_at(0, x), size_at(1, y), size_at(2, z)];
-                self.run_group(&context)?;
+                self.run_group(self.codes.for_size(context.size), &context)?;
                 (x, y, z) = advance((x, y, z), groups);
             }
             Ok(())
@@ -254,21 +272,25 @@ impl Dispatch<'_> {
 
     /// Bytes of the frames of all steps of a threadgroup; a step's threads are of one row, or go on in the next.
     fn frames_bytes(&self) -> usize {
-        let info = self.kernel.entry.info();
         let [x, y, z] = self.grid.group.map(|size| size as usize);
-        x.div_ceil(info.step_threads as usize) * y * z * info.frame_bytes as usize
+        let bytes = |kernel: &CpuKernel| {
+            let info = kernel.entry.info();
+            x.div_ceil(info.step_threads as usize) * y * z * info.frame_bytes as usize
+        };
+        let edge = self.codes.edge.map_or(0, |(_, edge)| bytes(edge));
+        bytes(self.codes.most).max(edge)
     }
 
-    fn run_group(&self, context: &GroupContext) -> Result<(), String> {
-        match self.kernel.entry.fiber() {
+    fn run_group(&self, kernel: &CpuKernel, context: &GroupContext) -> Result<(), String> {
+        match kernel.entry.fiber() {
             None => {
                 // SAFETY: `bind` made a word for every parameter; the dispatch's caller vouches for the buffers, and the
                 // memory block has the bytes that `bind` counted.
-                unsafe { self.kernel.entry.run_group(context) };
+                unsafe { kernel.entry.run_group(context) };
                 Ok(())
             }
             Some(entry) => {
-                let private_bytes = self.kernel.entry.info().private_bytes as usize;
+                let private_bytes = kernel.entry.info().private_bytes as usize;
                 let threads = context.size.iter().product::<u32>() as usize;
                 let kernel = FiberKernel { entry, private_bytes };
                 // SAFETY: as above.
@@ -332,26 +354,6 @@ mod tests {
             assert_eq!(<[u32; 3]>::from(position), position_of(number, groups));
             position = advance(position, groups);
         }
-    }
-
-    #[test]
-    fn rows_of_every_threadgroup_are_looked_at() {
-        let whole = |threads, group| has_whole_simdgroups(&Grid { threads, group });
-        assert!(whole([128, 8, 2], [64, 2, 2]));
-        assert!(whole([96, 8, 1], [64, 2, 1]), "the last threadgroup of a row has 32 columns");
-        assert!(!whole([207, 4, 1], [64, 2, 1]), "the last threadgroup of a row has 15");
-        assert!(!whole([18, 4, 1], [32, 4, 1]), "the only threadgroup of a row has 18");
-        assert!(!whole([128, 8, 1], [16, 2, 1]));
-        assert!(whole([207, 1, 1], [64, 4, 1]), "there is one row");
-        assert!(whole([207, 3, 5], [70, 1, 1]), "each threadgroup has one row");
-    }
-
-    #[test]
-    fn rows_start_at_simdgroups_of_the_grid() {
-        let whole = |threads, group| starts_whole(&Grid { threads, group });
-        assert!(whole([128, 8, 2], [64, 2, 2]));
-        assert!(whole([48, 2, 1], [48, 1, 1]), "each row of the grid has one threadgroup");
-        assert!(!whole([96, 1, 1], [48, 1, 1]), "the second starts at 48");
     }
 
     #[test]

@@ -28,6 +28,7 @@ mod lower;
 #[cfg(feature = "codegen")]
 mod pipeline;
 mod pool;
+mod rows;
 mod runtime;
 mod scratch;
 #[cfg(feature = "codegen")]
@@ -36,6 +37,7 @@ mod target;
 mod tensor;
 mod texture;
 mod tier;
+mod variants;
 mod vectorize;
 
 pub use engine::{CodeGenerator, CpuEngine, EngineCounts};

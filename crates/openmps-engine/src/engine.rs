@@ -19,6 +19,21 @@ pub struct EngineOptions {
     pub verify_each_pass: bool,
     /// Which code the CPU engine makes (`OPENMPS_ENGINE`).
     pub engine: EngineChoice,
+    /// Which threadgroups vector code is for.
+    pub rows: SimdgroupRows,
+}
+
+/// How a SIMD-group, 32 threads in the order of the linear index, lies in the rows of a threadgroup: what vector code of the CPU
+/// engine is made for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub enum SimdgroupRows {
+    /// In one row: rows are whole SIMD-groups, or there is one row.
+    #[default]
+    One,
+    /// In whole rows of this many threads: 1, 2, 4, 8 or 16. All threads of a SIMD-group have the same place in z.
+    Short(u8),
+    /// Anyhow.
+    Any,
 }
 
 /// Which code the CPU engine makes of a kernel.

@@ -24,7 +24,7 @@ pub use air::{AirHash, AirLoader, LoadedAir, VerifiedAir};
 pub use bindings::{Binding, Bindings, BufferIndex, SamplerIndex, TextureIndex};
 pub use constants::{ConstantScalar, ConstantType, ConstantValue, ConstantValues, FunctionConstant};
 pub use counting::{CountingAir, LineWork};
-pub use engine::{CompiledKernel, Completion, Engine, EngineChoice, EngineOptions, KernelProperties};
+pub use engine::{CompiledKernel, Completion, Engine, EngineChoice, EngineOptions, KernelProperties, SimdgroupRows};
 pub use error::{CompileError, Diagnostic, DispatchError, EngineError, Severity};
 pub use frontend::{CompileOptions, CompiledSource, LanguageVersion, MathMode, PrecompiledLibrary, SourceCompiler};
 pub use grid::Grid;

@@ -57,7 +57,7 @@ pub(super) fn text(kernel: Function<'_>, signature: &KernelSignature, form: Form
     let (types, flat) = parameters(kernel, signature)?;
     let mut text = declaration(&kernel.name(), &types);
     let (symbol, parameters) = (form.symbol(), form.parameters());
-    let _ = write!(text, "define void @{symbol}({parameters}) {ATTRIBUTES} {{\nentry:\n{}", context_loads());
+    let _ = write!(text, "define void @{symbol}({parameters}) {ATTRIBUTES} {{\nentry:\n{}", context_loads(None));
     let _ = write!(text, "{}", argument_loads(signature, &types));
     let call = format!("{BUILT_INS}{}", call(&kernel.name(), signature, &types));
     match form {
@@ -173,7 +173,8 @@ const AXES: [&str; 3] = ["x", "y", "z"];
 /// Loads from the context and of its argument words give the same whenever a thread goes on behind a barrier.
 const INVARIANT: &str = ", !invariant.load !0";
 
-pub(super) fn context_loads() -> String {
+/// Loads of the context's words. `row_threads` stands for the threads of a row of every threadgroup, where they are known.
+pub(super) fn context_loads(row_threads: Option<u32>) -> String {
     let mut text = String::new();
     let _ = writeln!(text, "  %arguments.at = getelementptr i8, ptr %context, i64 {}", offset::ARGUMENTS);
     let _ = writeln!(text, "  %arguments = load ptr, ptr %arguments.at{INVARIANT}, !dereferenceable !1");
@@ -182,6 +183,10 @@ pub(super) fn context_loads() -> String {
     for (name, start) in CONTEXT_TRIPLES {
         for (number, axis) in (0..).zip(AXES) {
             let at = start + 4 * number;
+            if let Some(threads) = row_threads.filter(|_| axis == "x" && ["dispatch", "size"].contains(&name)) {
+                let _ = writeln!(text, "  %{name}.x = add i32 {threads}, 0");
+                continue;
+            }
             let _ = writeln!(text, "  %{name}.{axis}.at = getelementptr i8, ptr %context, i64 {at}");
             let _ = writeln!(text, "  %{name}.{axis} = load i32, ptr %{name}.{axis}.at{INVARIANT}");
         }
@@ -218,7 +223,7 @@ pub(super) fn argument_loads(signature: &KernelSignature, types: &[Ty]) -> Strin
 }
 
 /// The thread's position from its linear index in the threadgroup.
-const LOCAL_POSITION: &str = "  %local.x = urem i32 %thread, %size.x
+pub(super) const LOCAL_POSITION: &str = "  %local.x = urem i32 %thread, %size.x
   %row = udiv i32 %thread, %size.x
   %local.y = urem i32 %row, %size.y
   %local.z = udiv i32 %row, %size.y

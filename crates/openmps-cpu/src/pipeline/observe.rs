@@ -3,10 +3,10 @@
 use std::fs;
 use std::path::PathBuf;
 
-use openmps_engine::{EngineError, EngineOptions};
+use openmps_engine::{EngineError, EngineOptions, SimdgroupRows};
 use openmps_llvm::Module;
 
-/// Verifies after each pass, and writes `<dump_dir>/<kernel>/NN-after-<pass>.ll`.
+/// Verifies after each pass, and writes `<dump_dir>/<kernel and rows>/NN-after-<pass>.ll`.
 pub(super) struct Observer {
     folder: Option<PathBuf>,
     verifies: bool,
@@ -18,6 +18,11 @@ impl Observer {
     pub(super) fn new(options: &EngineOptions, kernel: &str) -> Self {
         let plain = |c: char| if c.is_ascii_alphanumeric() || c == '_' { c } else { '-' };
         let name: String = kernel.chars().map(plain).collect();
+        let name = match options.rows {
+            SimdgroupRows::One => name,
+            SimdgroupRows::Short(threads) => format!("{name}.rows{threads}"),
+            SimdgroupRows::Any => format!("{name}.rows"),
+        };
         let folder = options.dump_dir.as_ref().map(|folder| PathBuf::from(folder).join(name));
         Self { folder, verifies: options.verify_each_pass, kernel: kernel.to_owned(), next: 0 }
     }

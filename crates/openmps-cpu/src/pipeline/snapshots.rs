@@ -69,7 +69,7 @@ fn passes(name: &str, text: &str, engine: EngineChoice) -> String {
     let module = context.parse_ir(&with_metadata(text)).unwrap();
     let (air, kernels) = openmps_air::verify_and_reflect(module.write_bitcode().as_bytes()).unwrap();
     let dump_dir = Some(folder.to_string_lossy().into_owned());
-    let options = EngineOptions { dump_dir, verify_each_pass: true, engine };
+    let options = EngineOptions { dump_dir, verify_each_pass: true, engine, ..EngineOptions::default() };
     // The same on every machine.
     let machine = TargetMachine::new("x86_64-unknown-linux-gnu", "x86-64-v3", "", CodeGenLevel::Default).unwrap();
     emit_for(&machine, &air, &kernels[0], &options, Waiting::Split, TargetMachine::emit_object).unwrap();

@@ -1,7 +1,7 @@
 //! From AIR to the code of whole SIMD-groups: one line a pass, as in [`super`].
 
 use openmps_air::intrinsics::TENSOR_PREFIX;
-use openmps_engine::{EngineError, EngineOptions, KernelSignature};
+use openmps_engine::{EngineError, EngineOptions, KernelSignature, SimdgroupRows};
 use openmps_llvm::{Module, PassOptions, TargetMachine};
 
 use super::entry::Form;
@@ -92,14 +92,14 @@ pub(super) fn build(
     let Vectorized { mut facts, tells_simdgroups, ways } =
         vectorized(module, machine, signature, options, &mut observer)?;
     if let Some(ways) = ways {
-        facts.frame_bytes = split_at_barriers(module, machine, tells_simdgroups, ways)?;
+        facts.frame_bytes = split_at_barriers(module, machine, tells_simdgroups, ways, options.rows)?;
         facts.step_threads = u32::try_from(SIMD_WIDTH).expect("32");
         observer.after("barriers", module)?;
         run_passes(module, machine, BEFORE_BOUNDS)?;
         bound::run(module);
         observer.after("bounds", module)?;
     } else {
-        link_text(module, machine, &step::driver(tells_simdgroups))?;
+        link_text(module, machine, &step::driver(tells_simdgroups, options.rows))?;
         isolate::hide_all_but(module, KERNEL_SYMBOL);
     }
     run_passes(module, machine, AFTER)?;
@@ -122,7 +122,7 @@ fn vectorized(
     observer.after("lower", module)?;
     let source = {
         let function = module.function(&kernel).expect("isolate returned its name");
-        step::source(function, signature, has_lane_operations)?
+        step::source(function, signature, has_lane_operations, options.rows)?
     };
     link_text(module, machine, &source.text)?;
     inline(module, machine, KERNEL_SYMBOL, false)?;
@@ -131,7 +131,8 @@ fn vectorized(
     let threadgroup_bytes = threadgroup::run(module, Form::Loop, signature)?;
     observer.after("threadgroup", module)?;
     stack::run(module, machine, signature)?;
-    let flat = source.flat && !has_lane_operations && threadgroup_bytes == 0;
+    let is_in_rows = options.rows == SimdgroupRows::One;
+    let flat = source.flat && !has_lane_operations && threadgroup_bytes == 0 && is_in_rows;
     let mut facts = facts::before_optimizing(module, Form::Loop, flat, threadgroup_bytes)?;
     let tells_simdgroups = has_lane_operations || source.asks_for_lanes;
     facts.whole_simdgroups = match (tells_simdgroups, source.asks_for_grid) {
@@ -144,8 +145,12 @@ fn vectorized(
     if vectorize::is_too_large(module) {
         return Err(Refusal::TooLarge.into());
     }
-    let request =
-        vectorize::Request { whole_simdgroups: tells_simdgroups, has_lane_operations, choice: options.engine };
+    let request = vectorize::Request {
+        rows: options.rows,
+        whole_simdgroups: tells_simdgroups || !is_in_rows,
+        has_lane_operations,
+        choice: options.engine,
+    };
     request.check_source(module.function(KERNEL_SYMBOL).expect("the source was linked"))?;
     run_passes(module, machine, BEFORE)?;
     if packing::run(&module.builder(), module.function(KERNEL_SYMBOL).expect("the source was linked")) {
@@ -167,12 +172,18 @@ fn split_at_barriers(
     machine: &TargetMachine,
     whole: bool,
     ways: Ways,
+    rows: SimdgroupRows,
 ) -> Result<u32, EngineError> {
-    link_text(module, machine, &step::numbered(whole))?;
+    let steps = match rows {
+        SimdgroupRows::One => Steps::RowSegments,
+        SimdgroupRows::Short(_) => Steps::PlaneSegments,
+        SimdgroupRows::Any => Steps::Simdgroups,
+    };
+    link_text(module, machine, &step::numbered(whole, rows))?;
     isolate::hide_all_but(module, STEP);
     run_passes(module, machine, BEFORE_SPLIT)?;
-    let split = split::run(module, Steps::RowSegments, ways).map_err(internal)?;
-    link_text(module, machine, &split::driver_text(&split, Steps::RowSegments))?;
+    let split = split::run(module, steps, ways).map_err(internal)?;
+    link_text(module, machine, &split::driver_text(&split, steps))?;
     isolate::hide_all_but(module, KERNEL_SYMBOL);
     Ok(u32::try_from(split.frame_bytes).unwrap_or(u32::MAX))
 }

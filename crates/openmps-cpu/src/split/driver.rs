@@ -20,6 +20,11 @@ pub(crate) enum Steps {
     /// Up to 32 threads of one row; the function's parameters are context, the segment's number, and the position of its first
     /// thread in the threadgroup (three words).
     RowSegments,
+    /// 32 threads of one plane in the order of the linear index; the function's parameters are context, the SIMD-group's number, how many
+    /// threads of the plane its first one is behind the plane's start, 0, and the plane.
+    PlaneSegments,
+    /// The same where all threads are one plane.
+    Simdgroups,
 }
 
 /// Writes the exported function over the split function that is in the module.
@@ -67,9 +72,18 @@ impl Driver<'_> {
         line!(self, "entry:");
         line!(self, "  %frames.at = getelementptr i8, ptr %context, i64 {}", offset::FRAMES);
         line!(self, "  %frames = load ptr, ptr %frames.at");
+        // As if each plane were one row.
+        let is_flattened = matches!(self.steps, Steps::PlaneSegments | Steps::Simdgroups);
+        let name = if is_flattened { "whole" } else { "size" };
         for (number, axis) in (0..).zip(["x", "y", "z"]) {
-            line!(self, "  %size.{axis}.at = getelementptr i8, ptr %context, i64 {}", offset::SIZE + 4 * number);
-            line!(self, "  %size.{axis} = load i32, ptr %size.{axis}.at");
+            line!(self, "  %{name}.{axis}.at = getelementptr i8, ptr %context, i64 {}", offset::SIZE + 4 * number);
+            line!(self, "  %{name}.{axis} = load i32, ptr %{name}.{axis}.at");
+        }
+        if is_flattened {
+            let (times, planes) = if self.steps == Steps::Simdgroups { ("%whole.z", "1") } else { ("1", "%whole.z") };
+            line!(self, "  %whole.xy = mul nuw i32 %whole.x, %whole.y");
+            line!(self, "  %size.x = mul nuw i32 %whole.xy, {times}");
+            line!(self, "  %size.y = add i32 1, 0\n  %size.z = add i32 {planes}, 0");
         }
         line!(self, "  %size.xy = mul nuw i32 %size.x, %size.y");
         line!(self, "  %threads = mul nuw i32 %size.xy, %size.z");
@@ -78,7 +92,7 @@ impl Driver<'_> {
                 line!(self, "  %steps = add i32 %threads, 0");
                 line!(self, "  %row.steps = add i32 %size.x, 0");
             }
-            Steps::RowSegments => {
+            Steps::RowSegments | Steps::PlaneSegments | Steps::Simdgroups => {
                 line!(self, "  %rounded = add nuw i32 %size.x, {}", SIMD_WIDTH - 1);
                 line!(self, "  %row.steps = lshr i32 %rounded, {}", SIMD_WIDTH.trailing_zeros());
                 line!(self, "  %segments.y = mul nuw i32 %row.steps, %size.y");
@@ -92,7 +106,7 @@ impl Driver<'_> {
     fn row_threads(&self) -> usize {
         match self.steps {
             Steps::Threads => 1,
-            Steps::RowSegments => SIMD_WIDTH,
+            Steps::RowSegments | Steps::PlaneSegments | Steps::Simdgroups => SIMD_WIDTH,
         }
     }
 
@@ -121,7 +135,9 @@ impl Driver<'_> {
         }
         let in_row = match self.steps {
             Steps::Threads => format!("add i32 %x.{state}, 0"),
-            Steps::RowSegments => format!("lshr i32 %x.{state}, {}", SIMD_WIDTH.trailing_zeros()),
+            Steps::RowSegments | Steps::PlaneSegments | Steps::Simdgroups => {
+                format!("lshr i32 %x.{state}, {}", SIMD_WIDTH.trailing_zeros())
+            }
         };
         line!(self, "  %segment.{state} = {in_row}");
         line!(self, "  %step.{state} = add nuw i32 %step.{state}.in.y, %segment.{state}");

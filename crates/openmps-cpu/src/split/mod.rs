@@ -57,7 +57,9 @@ pub(crate) struct Split {
 fn unify(steps: Steps) -> &'static str {
     match steps {
         Steps::Threads => "function(early-cse,instsimplify)",
-        Steps::RowSegments => "function(early-cse,instcombine<no-verify-fixpoint>)",
+        Steps::RowSegments | Steps::PlaneSegments | Steps::Simdgroups => {
+            "function(early-cse,instcombine<no-verify-fixpoint>)"
+        },
     }
 }
 

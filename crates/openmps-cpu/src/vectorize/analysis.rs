@@ -17,6 +17,8 @@ use super::transfer;
 /// What is known of a function's values.
 pub(super) struct Analysis<'m> {
     shapes: HashMap<Value<'m>, Shape>,
+    /// Lanes of a row.
+    pub(super) row_lanes: u32,
     /// Private memory that is laid out lane by lane.
     pub(super) private: PrivateMemory<'m>,
     /// Blocks at whose end lanes part.
@@ -28,7 +30,7 @@ pub(super) struct Analysis<'m> {
 }
 
 impl<'m> Analysis<'m> {
-    /// `seeds` are the shapes of the parameters.
+    /// `seeds` are the shapes of the parameters; lanes lie in rows of `row_lanes`.
     ///
     /// # Errors
     /// A value that leaves a divergent loop without a phi.
@@ -37,10 +39,12 @@ impl<'m> Analysis<'m> {
         function: Function<'m>,
         graph: &Graph<'m>,
         seeds: &[Shape],
+        row_lanes: u32,
     ) -> Result<Self, Refusal> {
         let shapes = function.parameters().into_iter().zip(seeds.iter().copied()).collect();
         let mut analysis = Self {
             shapes,
+            row_lanes,
             private: PrivateMemory::find(module, function),
             parts: vec![false; graph.blocks.len()],
             divergent: vec![false; graph.loops.len()],
@@ -108,13 +112,13 @@ impl<'m> Analysis<'m> {
         if instruction.opcode().is(PlainOp::Alloca) {
             let bytes = module.size_bytes(instruction.allocated_type()?);
             let bytes = bytes.saturating_mul(instruction.operand(0).as_const_int().unwrap_or(1));
-            return Some(i64::try_from(bytes).map_or(Shape::Varying, Shape::step));
+            return Some(i64::try_from(bytes).map_or(Shape::Varying, |bytes| Shape::step(bytes, self.row_lanes)));
         }
         let is_private = instruction.opcode().is(PlainOp::Load) && self.private.contains(instruction.operand(0));
         if is_private {
             return Some(Shape::Varying);
         }
-        let shape = transfer::shape_of(module, instruction, &|operand| self.known(operand))?;
+        let shape = transfer::shape_of(module, self.row_lanes, instruction, &|operand| self.known(operand))?;
         // What vectors of one element a lane cannot hold.
         Some(match (shape, instruction.ty().kind()) {
             (Shape::Affine(_), TypeKind::Integer(1)) => Shape::Varying,

@@ -5,7 +5,7 @@
 //! to LLVM's loop vectorizer, which does as well in a third of the time. A kernel whose vector form would be large stays scalar
 //! under either choice, with different limits.
 
-use openmps_engine::EngineChoice;
+use openmps_engine::{EngineChoice, SimdgroupRows};
 use openmps_llvm::{Function, Instruction, Module, PlainOp};
 
 use super::analysis::Analysis;
@@ -27,7 +27,9 @@ const REGISTER_BYTES: u64 = 64;
 /// What is asked of the vectoriser.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Request {
-    /// Whether rows are whole SIMD-groups or single.
+    /// How SIMD-groups lie in rows.
+    pub(crate) rows: SimdgroupRows,
+    /// Whether the linear index of each SIMD-group's first thread is a multiple of 32.
     pub(crate) whole_simdgroups: bool,
     /// Whether lanes work together.
     pub(crate) has_lane_operations: bool,

@@ -182,7 +182,7 @@ fn pattern<'m>(
         _ => false,
     };
     let shape = analysis.shape(pointer);
-    let stride = shape.stride()?;
+    let stride = shape.lane_stride(analysis.row_lanes)?;
     let bytes = i64::try_from(module.size_bytes(ty)).ok()?;
     let is_sparse = stride > bytes && stride % bytes == 0 && stride / bytes <= MEMBERS_MAX;
     if !is_plain || !is_number || !is_sparse || analysis.private.contains(pointer) {

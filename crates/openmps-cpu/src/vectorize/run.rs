@@ -1,5 +1,6 @@
 //! The pass: a function of one thread in, a function of a SIMD-group out.
 
+use openmps_engine::SimdgroupRows;
 use openmps_llvm::{AttributePlace, Function, Module, TargetMachine, Type};
 
 use super::analysis::Analysis;
@@ -18,6 +19,8 @@ pub(crate) const LANES_SYMBOL: &str = "openmps_lanes";
 const INSTRUCTIONS_MAX: usize = 6000;
 /// Most threads of a row where the grid is cut anywhere.
 const ROW_THREADS_MAX: u32 = 4096;
+/// Lanes of a SIMD-group.
+const WIDTH: u32 = 32;
 
 /// Whether compiling would take too long.
 pub(crate) fn is_too_large(module: &Module<'_>) -> bool {
@@ -49,16 +52,8 @@ fn vectorize(module: &Module<'_>, machine: &TargetMachine, request: Request) -> 
     let source = module.function(KERNEL_SYMBOL).expect("the source was linked");
     let has_barriers = end_blocks_at_barriers(source);
     let graph = Graph::new(source)?;
-    // A row of a grid that is cut anywhere may be longer than a threadgroup's.
-    let most = u64::from(THREADS_PER_GROUP_MAX.max(ROW_THREADS_MAX) - 1);
-    let seeds = [
-        Shape::Uniform,
-        Shape::position(most, true),
-        Shape::Uniform,
-        Shape::Uniform,
-        Shape::position(most, request.whole_simdgroups),
-    ];
-    let analysis = Analysis::new(module, source, &graph, &seeds)?;
+    let (seeds, row_lanes) = seeds(request);
+    let analysis = Analysis::new(module, source, &graph, &seeds, row_lanes)?;
     request.check(module, source, &graph, &analysis)?;
     let mut parameters: Vec<Type<'_>> = source.parameters().iter().map(|parameter| parameter.ty()).collect();
     parameters.push(module.context().i32());
@@ -74,6 +69,22 @@ fn vectorize(module: &Module<'_>, machine: &TargetMachine, request: Request) -> 
         true if pass_barriers_together(source, &graph) => Barriers::Together,
         true => Barriers::Apart,
     })
+}
+
+/// The shapes of the context, the position and the linear index, and the lanes of a row.
+fn seeds(request: Request) -> ([Shape; 5], u32) {
+    // A row of a grid that is cut anywhere may be longer than a threadgroup's.
+    let most = u64::from(THREADS_PER_GROUP_MAX.max(ROW_THREADS_MAX) - 1);
+    let whole = WIDTH;
+    let index = |row_lanes| Shape::position(most, request.whole_simdgroups, row_lanes);
+    let (x, y, row_lanes) = match request.rows {
+        SimdgroupRows::One => (Shape::position(most, true, whole), Shape::Uniform, whole),
+        SimdgroupRows::Short(0 | 1) => (Shape::Uniform, Shape::position(most, false, whole), whole),
+        SimdgroupRows::Short(lanes) => (Shape::column(lanes.into()), Shape::row(most), lanes.into()),
+        // The position is computed from the index.
+        SimdgroupRows::Any => (Shape::Uniform, Shape::Uniform, whole),
+    };
+    ([Shape::Uniform, x, y, Shape::Uniform, index(row_lanes)], row_lanes)
 }
 
 /// Ends blocks behind barriers; whether there are some.

@@ -4,7 +4,7 @@
 use std::fmt::Write as _;
 
 use expect_test::{Expect, expect};
-use openmps_engine::EngineChoice;
+use openmps_engine::{EngineChoice, SimdgroupRows};
 use openmps_llvm::{CodeGenLevel, Context, Function, Instruction, Module, TargetMachine};
 
 use super::analysis::Analysis;
@@ -40,7 +40,7 @@ fn with_function<R>(text: &str, run: impl FnOnce(&Module<'_>, Function<'_>) -> R
 const SEEDS: [Shape; 5] = [Shape::Uniform, Shape::Varying, Shape::Uniform, Shape::Uniform, Shape::Varying];
 
 fn seeds() -> Vec<Shape> {
-    let position = Shape::position(1023, true);
+    let position = Shape::position(1023, true, 32);
     SEEDS.iter().map(|&seed| if seed == Shape::Varying { position } else { seed }).collect()
 }
 
@@ -49,7 +49,10 @@ fn name_of(shape: Shape) -> String {
         Shape::Uniform => "uniform".to_owned(),
         Shape::Varying => "varying".to_owned(),
         Shape::Affine(affine) => {
-            let mut text = format!("{:+}", affine.stride);
+            let mut text = match affine.lane_stride(32) {
+                Some(stride) => format!("{stride:+}"),
+                None => format!("{:+} in rows {:+}", affine.stride, affine.rows),
+            };
             for (is_set, word) in [
                 (affine.unsigned_max.is_some(), " unsigned"),
                 (affine.signed, " signed"),
@@ -67,7 +70,7 @@ fn name_of(shape: Shape) -> String {
 fn check(body: &str, expected: &Expect) {
     let found = with_function(&source(body), |module, function| {
         let graph = Graph::new(function).unwrap();
-        let analysis = Analysis::new(module, function, &graph, &seeds()).unwrap();
+        let analysis = Analysis::new(module, function, &graph, &seeds(), 32).unwrap();
         let mut text = String::new();
         let named = |instruction: &Instruction<'_>| !instruction.as_value().name().is_empty();
         for instruction in function.instructions().into_iter().filter(named) {
@@ -363,7 +366,7 @@ out:
   ret void";
     let refusal = with_function(&source(body), |module, function| {
         let graph = Graph::new(function).unwrap();
-        Analysis::new(module, function, &graph, &seeds()).err()
+        Analysis::new(module, function, &graph, &seeds(), 32).err()
     });
     assert_eq!(refusal, Some(Refusal::LoopValue));
 }
@@ -385,7 +388,7 @@ fn accesses_side_by_side_are_a_group_unless_something_is_between() {
         );
         with_function(&source(&body), |module, function| {
             let graph = Graph::new(function).unwrap();
-            let analysis = Analysis::new(module, function, &graph, &seeds()).unwrap();
+            let analysis = Analysis::new(module, function, &graph, &seeds(), 32).unwrap();
             let groups = Groups::find(module, &graph, &analysis);
             let loads = function.instructions().into_iter().filter(|it| groups.of(*it).is_some());
             loads.count()
@@ -412,7 +415,8 @@ fn vectorized(body: &str) -> Result<String, Refusal> {
 fn vectorized_as(choice: EngineChoice, body: &str) -> Result<String, Refusal> {
     let context = Context::new();
     let mut module = context.parse_ir(&source(body)).unwrap();
-    let request = Request { whole_simdgroups: true, has_lane_operations: body.contains("openmps_lane"), choice };
+    let rows = SimdgroupRows::One;
+    let request = Request { rows, whole_simdgroups: true, has_lane_operations: body.contains("openmps_lane"), choice };
     request.check_source(module.function(KERNEL_SYMBOL).unwrap())?;
     let machine = TargetMachine::generic(CodeGenLevel::Default).unwrap();
     super::run(&mut module, &machine, request)?;

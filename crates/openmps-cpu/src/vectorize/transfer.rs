@@ -8,10 +8,11 @@ use super::shape::{Affine, Shape};
 /// Lanes of a SIMD-group.
 const WIDTH: u64 = 32;
 
-/// The shape of `instruction`; none while too little is known of its operands. `shape` tells what is known; phis and accesses of
-/// private memory are not asked here.
+/// The shape of `instruction`; none while too little is known of its operands. `shape` tells what is known, lanes lie in rows of
+/// `row_lanes`; phis and accesses of private memory are not asked here.
 pub(super) fn shape_of<'m>(
     module: &Module<'m>,
+    row_lanes: u32,
     instruction: Instruction<'m>,
     shape: &dyn Fn(Value<'m>) -> Option<Shape>,
 ) -> Option<Shape> {
@@ -34,7 +35,7 @@ pub(super) fn shape_of<'m>(
         }
         Opcode::Plain(PlainOp::Load) => Some(if operand(0)?.is_uniform() { Shape::Uniform } else { Shape::Varying }),
         Opcode::Plain(PlainOp::Alloca | PlainOp::AtomicRmw | PlainOp::AtomicCmpXchg) => Some(Shape::Varying),
-        Opcode::Plain(PlainOp::Call) => call(instruction, shape),
+        Opcode::Plain(PlainOp::Call) => call(instruction, row_lanes, shape),
         Opcode::Plain(PlainOp::ICmp) if compares_simdgroups(instruction, operand(0)?, operand(1)?) => {
             Some(Shape::Uniform)
         }
@@ -92,7 +93,7 @@ fn binary(instruction: Instruction<'_>, op: BinaryOp, left: Shape, right: Shape)
     if left.is_uniform() && right.is_uniform() {
         return Shape::Uniform;
     }
-    let (Some(left_stride), Some(right_stride)) = (left.stride(), right.stride()) else { return Shape::Varying };
+    let (Some(left_steps), Some(right_steps)) = (left.strides(), right.strides()) else { return Shape::Varying };
     let constant = instruction.operand(1).as_const_int();
     match (op, left, right) {
         (B::Add, _, _) => sum(instruction, left, right),
@@ -101,15 +102,12 @@ fn binary(instruction: Instruction<'_>, op: BinaryOp, left: Shape, right: Shape)
             signed: a.signed && instruction.has_no_signed_wrap(),
             aligned: a.aligned && constant.is_some_and(|c| c.is_multiple_of(WIDTH)),
             checked: a.checked,
-            ..Affine::plain(a.stride)
+            ..Affine::plain(a.stride, a.rows)
         }),
         (B::Sub, _, _) => {
             let checked = left.is_checked() || right.is_checked();
-            match left_stride.wrapping_sub(right_stride) {
-                0 if checked => Shape::Varying,
-                0 => Shape::Uniform,
-                stride => Shape::Affine(Affine { checked, ..Affine::plain(stride) }),
-            }
+            let stride = left_steps.0.wrapping_sub(right_steps.0);
+            steps_or_none(stride, left_steps.1.wrapping_sub(right_steps.1), checked)
         }
         (B::Mul, Shape::Affine(a), _) => constant.map_or(Shape::Varying, |c| product(instruction, a, c)),
         (B::Shl, Shape::Affine(a), _) => {
@@ -135,15 +133,10 @@ fn sum(instruction: Instruction<'_>, left: Shape, right: Shape) -> Shape {
             let checked = a.checked || b.checked;
             let bound = a.unsigned_max.zip(b.unsigned_max).and_then(|(a, b)| a.checked_add(b));
             let bound = bound.filter(|&bound| bound <= type_max(bits));
-            return match a.stride.wrapping_add(b.stride) {
-                0 if checked => Shape::Varying,
-                0 => Shape::Uniform,
-                stride => Shape::Affine(Affine {
-                    unsigned_max: bound,
-                    signed: bound.is_some_and(|bound| bound <= type_max(bits) / 2),
-                    checked,
-                    ..Affine::plain(stride)
-                }),
+            let signed = bound.is_some_and(|bound| bound <= type_max(bits) / 2);
+            return match steps_or_none(a.stride.wrapping_add(b.stride), a.rows.wrapping_add(b.rows), checked) {
+                Shape::Affine(sum) => Shape::Affine(Affine { unsigned_max: bound, signed, ..sum }),
+                shared => shared,
             };
         }
         _ => return Shape::Varying,
@@ -151,10 +144,11 @@ fn sum(instruction: Instruction<'_>, left: Shape, right: Shape) -> Shape {
     let constant = other.as_const_int();
     let bound = affine.unsigned_max.zip(constant).and_then(|(max, c)| max.checked_add(c));
     let bound = bound.filter(|&bound| bound <= type_max(bits));
-    let flagged = (unsigned_flag && affine.stride > 0 && affine.unsigned_max.is_some()).then(|| type_max(bits));
+    let flagged = (unsigned_flag && affine.counts_up() && affine.unsigned_max.is_some()).then(|| type_max(bits));
     let unsigned_max = bound.or(flagged);
     Shape::Affine(Affine {
         stride: affine.stride,
+        rows: affine.rows,
         unsigned_max,
         signed: (signed_flag && affine.signed) || unsigned_max.is_some_and(|max| max <= type_max(bits) / 2),
         aligned: affine.aligned && is_multiple_of_width(other),
@@ -180,15 +174,16 @@ fn is_multiple_of_width(value: Value<'_>) -> bool {
 fn product(instruction: Instruction<'_>, a: Affine, factor: u64) -> Shape {
     let bits = instruction.ty().int_bits().unwrap_or(64);
     let factor_signed = (factor << (64 - bits)).cast_signed() >> (64 - bits);
-    let stride = a.stride.wrapping_mul(factor_signed);
-    if stride == 0 {
+    let (stride, rows) = (a.stride.wrapping_mul(factor_signed), a.rows.wrapping_mul(factor_signed));
+    if (stride, rows) == (0, 0) {
         return Shape::Varying;
     }
     let bound = a.unsigned_max.and_then(|max| max.checked_mul(factor)).filter(|&bound| bound <= type_max(bits));
-    let flagged = instruction.has_no_unsigned_wrap() && a.stride > 0 && a.unsigned_max.is_some();
+    let flagged = instruction.has_no_unsigned_wrap() && a.counts_up() && a.unsigned_max.is_some();
     let unsigned_max = bound.or(flagged.then(|| type_max(bits)));
     Shape::Affine(Affine {
         stride,
+        rows,
         unsigned_max,
         signed: (instruction.has_no_signed_wrap() && a.signed)
             || unsigned_max.is_some_and(|max| max <= type_max(bits) / 2),
@@ -201,8 +196,7 @@ fn product(instruction: Instruction<'_>, a: Affine, factor: u64) -> Shape {
 fn of_aligned(op: BinaryOp, a: Affine, constant: u64, ty: Type<'_>) -> Shape {
     use BinaryOp as B;
     let max = type_max(ty.int_bits().unwrap_or(64));
-    let within =
-        |max: u64| Shape::Affine(Affine { unsigned_max: Some(max), signed: true, aligned: true, ..Affine::plain(1) });
+    let within = |max: u64| Shape::Affine(Affine { unsigned_max: Some(max), signed: true, ..a });
     let is_multiple = constant != 0 && constant.is_multiple_of(WIDTH);
     match op {
         B::LShr | B::AShr if constant >= 5 => Shape::Uniform,
@@ -242,7 +236,7 @@ fn cast(instruction: Instruction<'_>, op: CastOp, operand: Shape) -> Shape {
         (CastOp::PtrToInt | CastOp::IntToPtr | CastOp::AddrSpaceCast | CastOp::BitCast, _, _)
             if [from, to].iter().all(|ty| ty.address_space().is_some() || ty.int_bits() == Some(64)) =>
         {
-            Shape::Affine(Affine { checked: a.checked, ..Affine::plain(a.stride) })
+            Shape::Affine(Affine { checked: a.checked, ..Affine::plain(a.stride, a.rows) })
         }
         _ => Shape::Varying,
     }
@@ -291,11 +285,11 @@ fn address<'m>(
     let base = shape(instruction.operand(0))?;
     let Some(steps) = steps(module, instruction) else { return Some(Shape::Varying) };
     let mut checked = base.is_checked();
-    let Some(mut stride) = base.stride() else { return Some(Shape::Varying) };
+    let Some((mut stride, mut rows)) = base.strides() else { return Some(Shape::Varying) };
     for step in steps {
         let Step::Index(index, bytes) = step else { continue };
         let index_shape = shape(index)?;
-        let Some(step) = index_shape.stride() else { return Some(Shape::Varying) };
+        let Some((step, row_step)) = index_shape.strides() else { return Some(Shape::Varying) };
         if let Shape::Affine(affine) = index_shape {
             let bits = index.ty().int_bits().unwrap_or(64);
             let is_exact = affine.signed || affine.unsigned_max.is_some_and(|max| max <= type_max(bits) / 2);
@@ -304,20 +298,31 @@ fn address<'m>(
             }
         }
         checked |= index_shape.is_checked();
-        stride = stride.wrapping_add(step.wrapping_mul(i64::try_from(bytes).unwrap_or(0)));
+        let bytes = i64::try_from(bytes).unwrap_or(0);
+        stride = stride.wrapping_add(step.wrapping_mul(bytes));
+        rows = rows.wrapping_add(row_step.wrapping_mul(bytes));
     }
-    Some(match stride {
-        0 if checked => Shape::Varying,
-        0 => Shape::Uniform,
-        stride => Shape::Affine(Affine { checked, ..Affine::plain(stride) }),
-    })
+    Some(steps_or_none(stride, rows, checked))
 }
 
-fn call<'m>(instruction: Instruction<'m>, shape: &dyn Fn(Value<'m>) -> Option<Shape>) -> Option<Shape> {
+/// Steps that two others have led to; where none is left that was sure to be there, nothing is known.
+fn steps_or_none(stride: i64, rows: i64, checked: bool) -> Shape {
+    match Shape::steps(stride, rows) {
+        Shape::Affine(affine) => Shape::Affine(Affine { checked, ..affine }),
+        Shape::Uniform | Shape::Varying if checked => Shape::Varying,
+        shape => shape,
+    }
+}
+
+fn call<'m>(
+    instruction: Instruction<'m>,
+    row_lanes: u32,
+    shape: &dyn Fn(Value<'m>) -> Option<Shape>,
+) -> Option<Shape> {
     let Some(function) = instruction.called_function() else { return Some(Shape::Varying) };
     let name = function.name();
     if name == LANE_INDEX {
-        return Some(Shape::position(WIDTH - 1, true));
+        return Some(Shape::position(WIDTH - 1, true, row_lanes));
     }
     let arguments = instruction.arguments();
     if let Some(marker) = Marker::parse(&name) {

@@ -78,8 +78,8 @@ fn compile_with(
     kinds: &[ArgumentKind],
 ) -> Result<Arc<dyn CompiledKernel>, EngineError> {
     let engine = CpuEngine::new(generator);
-    let options =
-        EngineOptions { dump_dir: std::env::var("OPENMPS_TEST_DUMP_DIR").ok(), verify_each_pass: true, engine: choice };
+    let dump_dir = std::env::var("OPENMPS_TEST_DUMP_DIR").ok();
+    let options = EngineOptions { dump_dir, verify_each_pass: true, engine: choice, ..EngineOptions::default() };
     engine.compile(&air(text), &signature("k", kinds), &options)
 }
 

@@ -1,10 +1,13 @@
-//! Whether all lanes agree on a condition, told by the first and the last lane: `i < n` where `i` counts lanes.
+//! Whether all lanes agree on a condition, told by the lanes with the least and the most: `i < n` where `i` counts lanes.
 
 use openmps_llvm::{Instruction, IntPredicate, PlainOp, Value};
 
 use super::super::refusal::Refusal;
 use super::super::shape::{Affine, Shape};
 use super::{Emitter, WIDTH};
+
+/// Largest step; those of larger ones may pass the range of numbers between lanes.
+const STEP_MAX: u64 = 1 << 40;
 
 /// How a comparison orders numbers.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -49,9 +52,10 @@ impl<'m> Emitter<'_, 'm> {
         let is_ordered = match order(predicate) {
             Order::Unsigned => affine.unsigned_max.is_some(),
             Order::Signed => affine.signed,
-            Order::None => affine.stride == 1,
+            Order::None => affine.lane_stride(self.analysis.row_lanes) == Some(1),
         };
-        (is_ordered && !affine.checked).then_some(Agreement { test, predicate, affine, is_left })
+        let is_small = affine.stride.unsigned_abs().max(affine.rows.unsigned_abs()) <= STEP_MAX;
+        (is_ordered && is_small && !affine.checked).then_some(Agreement { test, predicate, affine, is_left })
     }
 
     /// Whether `instruction` is computed for such a branch at the end of the current block alone.
@@ -76,13 +80,16 @@ impl<'m> Emitter<'_, 'm> {
             let (never, is_far) = (self.context().i1().zero(), b.not(is_near));
             return if predicate == IntPredicate::Eq { [never, is_far] } else { [is_far, never] };
         }
-        let span = affine.stride.wrapping_mul(i64::from(WIDTH - 1)).cast_unsigned();
-        let last = b.add(first, first.ty().const_int(span));
+        let (least, most) = affine.offsets(self.analysis.row_lanes);
+        let moved = |offset: i64| match offset {
+            0 => first,
+            offset => b.add(first, first.ty().const_int(offset.cast_unsigned())),
+        };
         let compare =
             |number| if is_left { b.icmp(predicate, number, other) } else { b.icmp(predicate, other, number) };
-        let (at_first, at_last) = (compare(first), compare(last));
-        let is_none = b.not(b.or(at_first, at_last));
-        [b.and(at_first, at_last), is_none]
+        let (at_least, at_most) = (compare(moved(least)), compare(moved(most)));
+        let is_none = b.not(b.or(at_least, at_most));
+        [b.and(at_least, at_most), is_none]
     }
 
     /// The lanes on which the condition is true when it is on some of them only, where that is known: a number that counts whole

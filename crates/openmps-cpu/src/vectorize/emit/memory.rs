@@ -14,9 +14,16 @@ enum Pattern {
     Upwards,
     /// One before the other.
     Downwards,
+    /// One behind the other in each row of lanes, and from row to row so many bytes.
+    Rows(i64),
+    /// The same in each row of lanes, and from row to row so many bytes.
+    SharedByRows(i64),
     /// Anyhow.
     Scattered,
 }
+
+/// Rows of fewer lanes are not worth an access of their own.
+const ROW_LANES_MIN: u32 = 4;
 
 impl<'m> Emitter<'_, 'm> {
     pub(super) fn load(&mut self, load: Instruction<'m>) -> Result<(), Refusal> {
@@ -65,9 +72,15 @@ impl<'m> Emitter<'_, 'm> {
 
     fn pattern(&self, shape: Shape, ty: openmps_llvm::Type<'m>) -> Pattern {
         let bytes = i64::try_from(self.module.size_bytes(ty)).unwrap_or(0);
-        match shape.stride() {
-            Some(stride) if stride == bytes => Pattern::Upwards,
-            Some(stride) if stride == -bytes => Pattern::Downwards,
+        let lanes = self.analysis.row_lanes;
+        match shape.lane_stride(lanes) {
+            Some(stride) if stride == bytes => return Pattern::Upwards,
+            Some(stride) if stride == -bytes => return Pattern::Downwards,
+            Some(_) | None => {}
+        }
+        match shape.strides().filter(|_| (ROW_LANES_MIN..WIDTH).contains(&lanes)) {
+            Some((stride, rows)) if stride == bytes => Pattern::Rows(rows),
+            Some((0, rows)) if self.mask.is_none() => Pattern::SharedByRows(rows),
             Some(_) | None => Pattern::Scattered,
         }
     }
@@ -140,6 +153,11 @@ impl<'m> Emitter<'_, 'm> {
     }
 
     fn wide_load(&self, load: Instruction<'m>, address: Value<'m>, pattern: Pattern) -> Result<Value<'m>, Refusal> {
+        match pattern {
+            Pattern::Rows(bytes) => return Ok(self.load_rows(load, address, bytes)),
+            Pattern::SharedByRows(bytes) => return Ok(self.load_shared_by_rows(load, address, bytes)),
+            Pattern::Upwards | Pattern::Downwards | Pattern::Scattered => {}
+        }
         let wide = self.wide(load.ty())?;
         let start = self.run_start(address, self.module.size_bytes(load.ty()), pattern);
         let align = load.alignment().unwrap_or(1);
@@ -254,7 +272,7 @@ impl<'m> Emitter<'_, 'm> {
         shape: Shape,
     ) -> Result<(), Refusal> {
         let pattern = self.pattern(shape, store.operand(0).ty());
-        if pattern == Pattern::Scattered {
+        if matches!(pattern, Pattern::Scattered | Pattern::SharedByRows(_)) {
             let addresses = self.vector(pointer)?;
             return self.scatter(store, lanes, addresses);
         }
@@ -280,6 +298,10 @@ impl<'m> Emitter<'_, 'm> {
     }
 
     fn wide_store(&self, store: Instruction<'m>, lanes: Value<'m>, address: Value<'m>, pattern: Pattern) {
+        if let Pattern::Rows(bytes) = pattern {
+            self.store_rows(store, lanes, address, bytes);
+            return;
+        }
         let bytes = self.module.size_bytes(store.operand(0).ty());
         let start = self.run_start(address, bytes, pattern);
         let lanes = self.in_order(lanes, pattern);

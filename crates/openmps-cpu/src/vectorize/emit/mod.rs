@@ -22,6 +22,7 @@ mod instruction;
 mod lanes;
 mod matrix;
 mod memory;
+mod rows;
 mod turn;
 mod value;
 

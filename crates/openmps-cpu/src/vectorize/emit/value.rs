@@ -59,7 +59,7 @@ impl<'m> Emitter<'_, 'm> {
             Shape::Affine(affine) if affine.checked => self.recompute(value)?,
             Shape::Affine(affine) => {
                 let scalar = self.scalar(value);
-                self.count_lanes(scalar, affine.stride)
+                self.count_lanes(scalar, affine)
             }
             Shape::Varying => {
                 let slot = self.slots[&value];
@@ -70,14 +70,16 @@ impl<'m> Emitter<'_, 'm> {
         Ok(found)
     }
 
-    /// `scalar` plus the lane times `stride`.
-    pub(super) fn count_lanes(&self, scalar: Value<'m>, stride: i64) -> Value<'m> {
+    /// `scalar` plus what each lane has more than lane 0.
+    fn count_lanes(&self, scalar: Value<'m>, affine: Affine) -> Value<'m> {
+        let offsets = |ty: Type<'m>| {
+            let offset = |lane| affine.offset(lane, self.analysis.row_lanes).cast_unsigned();
+            const_vector(&(0..WIDTH).map(|lane| ty.const_int(offset(lane))).collect::<Vec<_>>())
+        };
         if scalar.ty().address_space().is_some() {
-            let offsets = self.constant_lanes(self.context().i64(), |lane| lane.wrapping_mul(stride));
-            return self.builder.gep(self.context().i8(), scalar, &[offsets]);
+            return self.builder.gep(self.context().i8(), scalar, &[offsets(self.context().i64())]);
         }
-        let steps = self.constant_lanes(scalar.ty(), |lane| lane.wrapping_mul(stride));
-        self.builder.add(self.splat(scalar), steps)
+        self.builder.add(self.splat(scalar), offsets(scalar.ty()))
     }
 
     /// The lanes of a value whose step is not sure, from its operands.
@@ -126,15 +128,14 @@ impl<'m> Emitter<'_, 'm> {
         self.builder.and(holds, own)
     }
 
-    /// Whether counting from lane 0 to lane 31 does not wrap, with room below and above.
+    /// Whether no lane is that far from lane 0 that the number wraps, with room below and above.
     fn is_in_range(&mut self, operand: Value<'m>, affine: Affine, signed: bool, room: [u64; 2]) -> Value<'m> {
         let scalar = self.scalar(operand);
         let ty = scalar.ty();
         let bits = ty.int_bits().expect("extensions are of integers");
-        let span = affine.stride.unsigned_abs().saturating_mul(u64::from(WIDTH - 1));
-        let [mut below, mut above] = room;
-        let towards = if affine.stride > 0 { &mut above } else { &mut below };
-        *towards = towards.saturating_add(span);
+        let (least, most) = affine.offsets(self.analysis.row_lanes);
+        let below = room[0].saturating_add(least.unsigned_abs());
+        let above = room[1].saturating_add(most.unsigned_abs());
         let max = u64::MAX >> (64 - bits);
         if below > max / 4 || above > max / 4 {
             return self.context().i1().zero();
