@@ -174,16 +174,33 @@ fn stored(random: &mut Random) -> Scalar {
 /// A grid for `kernel`: threadgroups of all kinds, many no multiple of 32 threads, and partial ones at the edges.
 pub(super) fn grid(kernel: &Kernel, random: &mut Random) -> Grid {
     const LINES: [u32; 16] = [1, 3, 7, 16, 31, 32, 32, 33, 48, 64, 64, 65, 32, 96, 31, 256];
-    const PLANES: [[u32; 2]; 10] =
-        [[8, 8], [16, 9], [7, 5], [33, 2], [32, 4], [1, 40], [32, 1], [16, 2], [64, 2], [5, 13]];
-    const BOXES: [[u32; 3]; 6] = [[4, 4, 4], [3, 5, 7], [8, 2, 2], [32, 2, 2], [1, 1, 33], [2, 16, 3]];
+    const PLANES: [[u32; 2]; 16] = [
+        [8, 8],
+        [16, 9],
+        [16, 16],
+        [16, 3],
+        [4, 12],
+        [2, 17],
+        [8, 16],
+        [7, 5],
+        [33, 2],
+        [32, 4],
+        [1, 40],
+        [32, 1],
+        [16, 2],
+        [64, 2],
+        [5, 13],
+        [16, 4],
+    ];
+    const BOXES: [[u32; 3]; 8] =
+        [[4, 4, 4], [3, 5, 7], [8, 2, 2], [32, 2, 2], [1, 1, 33], [2, 16, 3], [8, 4, 3], [16, 2, 2]];
     let group = match kernel.dimensions {
         1 => [LINES[random.below(16) as usize], 1, 1],
         2 => {
-            let [x, y] = PLANES[random.below(10) as usize];
+            let [x, y] = PLANES[random.below(16) as usize];
             [x, y, 1]
         }
-        _ => BOXES[random.below(6) as usize],
+        _ => BOXES[random.below(8) as usize],
     };
     let mut threads = [1_u32; 3];
     let mut left = u32::try_from(GRID_THREADS_MAX).expect("a small number");
