@@ -28,12 +28,8 @@ const UNROLLED: &str = "kernel void sum(device float* out, constant uint& count,
 
 const THREADS: usize = 1000;
 const PATIENCE: Duration = Duration::from_secs(120);
-const AUTO: EngineOptions = EngineOptions {
-    dump_dir: None,
-    verify_each_pass: false,
-    engine: EngineChoice::Auto,
-    rows: SimdgroupRows::One,
-};
+const AUTO: EngineOptions =
+    EngineOptions { dump_dir: None, verify_each_pass: false, engine: EngineChoice::Auto, rows: SimdgroupRows::One };
 
 /// A folder of this test alone, removed at its end.
 struct Folder(PathBuf);

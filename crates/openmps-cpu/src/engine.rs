@@ -178,9 +178,9 @@ impl CpuEngine {
                 return None;
             };
             counters.count(&kernel);
-            kernel.is_vectorized().then(|| {
-                kernel.with_variants(Variants::new(source.clone(), heat.clone(), Some(Arc::clone(scalar))))
-            })
+            kernel
+                .is_vectorized()
+                .then(|| kernel.with_variants(Variants::new(source.clone(), heat.clone(), Some(Arc::clone(scalar)))))
         })
     }
 }

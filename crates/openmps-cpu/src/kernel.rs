@@ -1,7 +1,7 @@
 //! A loaded kernel and its dispatch over threadgroups.
 
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
 use openmps_engine::{

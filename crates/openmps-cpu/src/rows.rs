@@ -102,8 +102,7 @@ mod tests {
 
     use super::*;
 
-    const ALL: [WholeSimdgroups; 3] =
-        [WholeSimdgroups::Never, WholeSimdgroups::InThreadgroup, WholeSimdgroups::InGrid];
+    const ALL: [WholeSimdgroups; 3] = [WholeSimdgroups::Never, WholeSimdgroups::InThreadgroup, WholeSimdgroups::InGrid];
 
     fn plan(needs: WholeSimdgroups, threads: [u32; 3], group: [u32; 3]) -> (SimdgroupRows, Option<SimdgroupRows>) {
         let plan = Plan::new(needs, &Grid { threads, group });
@@ -114,7 +113,11 @@ mod tests {
     fn whole_and_single_rows_are_run_as_rows() {
         for needs in ALL {
             assert_eq!(plan(needs, [128, 8, 2], [64, 2, 2]), (One, None));
-            assert_eq!(plan(needs, [96, 8, 1], [64, 2, 1]), (One, None), "the last threadgroup of a row has 32 columns");
+            assert_eq!(
+                plan(needs, [96, 8, 1], [64, 2, 1]),
+                (One, None),
+                "the last threadgroup of a row has 32 columns"
+            );
             assert_eq!(plan(needs, [207, 1, 1], [64, 4, 1]), (One, None), "there is one row");
             assert_eq!(plan(needs, [48, 2, 1], [48, 1, 1]), (One, None), "each row of the grid has one threadgroup");
         }

@@ -70,21 +70,40 @@ fn text() -> String {
     text += &kernel(
         "positions",
         &["grid", "local", "index", "size", "asked", "all"],
-        &format!("{at} uint sum = 0; for (uint i = 0; i < count; i++) sum = sum * 3 + in[(local.y * size.x + local.x + i) % 1024];"),
-        ["index", "local.x * 1000 + local.y", "local.z", "grid.x * grid.y", "size.x * size.y + asked.x", "sum",
-         "index == (local.z * size.y + local.y) * size.x + local.x", "in[local.x] + in[local.y] * 3 + in[local.y * 32 + local.x]"],
+        &format!(
+            "{at} uint sum = 0; for (uint i = 0; i < count; i++) sum = sum * 3 + in[(local.y * size.x + local.x + i) % 1024];"
+        ),
+        [
+            "index",
+            "local.x * 1000 + local.y",
+            "local.z",
+            "grid.x * grid.y",
+            "size.x * size.y + asked.x",
+            "sum",
+            "index == (local.z * size.y + local.y) * size.x + local.x",
+            "in[local.x] + in[local.y] * 3 + in[local.y * 32 + local.x]",
+        ],
     );
     text += &kernel(
         "lanes",
         &["grid", "local", "index", "lane", "simdgroup", "simdgroups", "quad", "all"],
         &format!("{at} uint mine = in[at % 1024]; uint some = 0; if (local.x % 2 == 0) some = simd_sum(mine) + 1;"),
-        ["lane * 100 + simdgroup", "simd_sum(mine)", "simd_shuffle_down(mine, 3)", "simd_prefix_inclusive_sum(local.x)",
-         "simd_max(local.y) * 64 + quad", "quad_sum(mine) + simdgroups", "some", "ulong(simd_active_threads_mask()) + index"],
+        [
+            "lane * 100 + simdgroup",
+            "simd_sum(mine)",
+            "simd_shuffle_down(mine, 3)",
+            "simd_prefix_inclusive_sum(local.x)",
+            "simd_max(local.y) * 64 + quad",
+            "quad_sum(mine) + simdgroups",
+            "some",
+            "ulong(simd_active_threads_mask()) + index",
+        ],
     );
     text += &kernel(
         "threadgroups",
         &["grid", "local", "index", "group", "size", "all"],
-        &format!("{at}
+        &format!(
+            "{at}
   threadgroup uint tile[1024];
   uint total = size.x * size.y * size.z;
   tile[index] = in[at % 1024];
@@ -96,13 +115,15 @@ fn text() -> String {
   for (uint half_of = 512; half_of > 0; half_of /= 2) {{
     if (index < half_of && index + half_of < total) tile[index] += tile[index + half_of];
     threadgroup_barrier(mem_flags::mem_threadgroup);
-  }}"),
+  }}"
+        ),
         ["column", "row", "tile[0]", "tile[index]", "group.x + group.y + group.z", "total", "local.x", "local.y"],
     );
     text += &kernel(
         "both",
         &["grid", "local", "index", "lane", "simdgroup", "simdgroups", "all"],
-        &format!("{at}
+        &format!(
+            "{at}
   threadgroup float sums[32];
   threadgroup float tile[16][16];
   float mine = in[at % 1024] * 0.37f;
@@ -112,9 +133,18 @@ fn text() -> String {
   threadgroup_barrier(mem_flags::mem_threadgroup);
   float all_sums = 0;
   for (uint i = 0; i < simdgroups; i++) all_sums += sums[i];
-  for (uint turn = 0; turn < (local.x + local.y) % 5; turn++) mine = mine * 1.5f + simd_max(mine);"),
-        ["as_type<uint>(sum)", "as_type<uint>(all_sums)", "as_type<uint>(mine)", "index", "lane", "simdgroup", "local.x",
-         "local.y"],
+  for (uint turn = 0; turn < (local.x + local.y) % 5; turn++) mine = mine * 1.5f + simd_max(mine);"
+        ),
+        [
+            "as_type<uint>(sum)",
+            "as_type<uint>(all_sums)",
+            "as_type<uint>(mine)",
+            "index",
+            "lane",
+            "simdgroup",
+            "local.x",
+            "local.y",
+        ],
     );
     // Bytes, halves and narrow indices, whose steps may wrap.
     text += &kernel(

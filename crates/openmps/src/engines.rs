@@ -55,7 +55,12 @@ pub(crate) fn options(settings: &Settings) -> EngineOptions {
         // Another process writes there, whose working folder is the one that this process had when it started it.
         std::path::absolute(&folder).unwrap_or(folder).to_string_lossy().into_owned()
     });
-    EngineOptions { dump_dir, verify_each_pass: settings.debug.verify, engine: settings.engine, ..EngineOptions::default() }
+    EngineOptions {
+        dump_dir,
+        verify_each_pass: settings.debug.verify,
+        engine: settings.engine,
+        ..EngineOptions::default()
+    }
 }
 
 #[cfg(test)]

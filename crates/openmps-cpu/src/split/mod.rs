@@ -59,7 +59,7 @@ fn unify(steps: Steps) -> &'static str {
         Steps::Threads => "function(early-cse,instsimplify)",
         Steps::RowSegments | Steps::PlaneSegments | Steps::Simdgroups => {
             "function(early-cse,instcombine<no-verify-fixpoint>)"
-        },
+        }
     }
 }
 

@@ -169,7 +169,9 @@ mod tests {
 
     #[test]
     fn different_bounds_leave_no_bound() {
-        let Shape::Affine(met) = Shape::position(31, true, 16).meet(Shape::position(1023, true, 16)) else { unreachable!() };
+        let Shape::Affine(met) = Shape::position(31, true, 16).meet(Shape::position(1023, true, 16)) else {
+            unreachable!()
+        };
         assert_eq!((met.unsigned_max, met.signed, met.aligned), (None, true, true));
     }
 

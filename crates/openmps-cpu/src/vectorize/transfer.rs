@@ -314,11 +314,7 @@ fn steps_or_none(stride: i64, rows: i64, checked: bool) -> Shape {
     }
 }
 
-fn call<'m>(
-    instruction: Instruction<'m>,
-    row_lanes: u32,
-    shape: &dyn Fn(Value<'m>) -> Option<Shape>,
-) -> Option<Shape> {
+fn call<'m>(instruction: Instruction<'m>, row_lanes: u32, shape: &dyn Fn(Value<'m>) -> Option<Shape>) -> Option<Shape> {
     let Some(function) = instruction.called_function() else { return Some(Shape::Varying) };
     let name = function.name();
     if name == LANE_INDEX {
