@@ -136,6 +136,32 @@ def test_kernels_use_as_many_threads_as_ops():
     assert snippets.output_fresh(code, OMP_NUM_THREADS="3").splitlines() == lines
 
 
+def test_idle_workers_leave_the_cpus_to_ops():
+    """After a launch, workers sleep: what they take while ATen works is a small part of the time."""
+    code = """
+        import pathlib, time, torch
+        torch.set_num_threads(3)
+        lib = torch.mps.compile_shader(
+            "kernel void work(device float* x, uint i [[thread_position_in_grid]]) "
+            "{ for (uint n = 0; n < 1000; n++) x[i] = x[i] * 0.5f + 1.0f; }"
+        )
+        def spent():
+            tasks = pathlib.Path("/proc/self/task").iterdir()
+            workers = [task for task in tasks if (task / "comm").read_text().startswith("openmps-cpu-")]
+            assert len(workers) == 2
+            return sum(int((task / "schedstat").read_text().split()[0]) for task in workers) / 1e9
+        x = torch.zeros(100000, device="mps")
+        lib.work(x)
+        torch.mps.synchronize()
+        a = torch.rand(300, 300, device="mps")
+        before, start = spent(), time.perf_counter()
+        while time.perf_counter() < start + 1:
+            torch.mm(a, a)
+        print(spent() - before < 0.1)
+    """
+    assert snippets.output_fresh(code, OMP_NUM_THREADS="3") == "True"
+
+
 #: Runs a kernel until its vector code is asked for, with a hundred thousand threads a launch.
 _HOT = """
         import os, sys, torch

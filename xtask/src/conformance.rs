@@ -16,8 +16,11 @@ pub(crate) fn run(workspace: &Workspace, arguments: &[String]) -> Result<()> {
     match arguments {
         [subject, packages @ ..] if subject == "msl" => msl::run(workspace, packages),
         [subject] if subject == "arm" => {
-            let tests = ["nextest", "run", "--release", "--package", "openmps-suite", "--test", "arm"];
-            command("cargo").args(tests).env("OPENMPS_ARM_EVERY", "1").run(workspace)
+            let program = ["build", "--release", "--package", "openmps-suite", "--example", "arm_objects"];
+            command("cargo").args(program).run(workspace)?;
+            python(workspace, "conformance.arm")
+                .args([workspace.path("target/release/examples/arm_objects")])
+                .run(workspace)
         }
         [subject, options @ ..] if subject == "opinfo" => opinfo::run(workspace, options),
         [subject, options @ ..] if subject == "torch26" => torch26::run(workspace, options),

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use openmps_cpu::{CpuEngine, LlvmCodeGenerator};
 use openmps_engine::{
     Binding, Bindings, BufferIndex, CompileOptions, CompiledKernel, CompiledSource, Engine, EngineError, EngineOptions,
-    Grid, SourceCompiler as _,
+    Grid, KernelSignature, SourceCompiler as _,
 };
 use openmps_msl::{DriverConfig, MslCompiler};
 
@@ -70,28 +70,22 @@ impl Program {
         kernel.unwrap_or_else(|error| panic!("kernel '{name}': {error}"))
     }
 
-    /// Names of the kernels that need no values of function constants.
-    pub fn plain_kernel_names(&self) -> impl Iterator<Item = &str> {
-        let plain = self.compiled.kernels.iter().filter(|kernel| !kernel.needs_specialization());
-        plain.map(|kernel| kernel.name.as_str())
+    /// The kernels that need no values of function constants.
+    pub fn plain_kernels(&self) -> impl Iterator<Item = &KernelSignature> {
+        self.compiled.kernels.iter().filter(|kernel| !kernel.needs_specialization())
     }
 
-    /// The object of kernel `name` for `cpu` of LLVM's target `triple`.
+    /// The object of the kernel with `signature` for `cpu` of LLVM's target `triple`.
     ///
     /// # Errors
     /// What code generation says.
-    ///
-    /// # Panics
-    /// When there is no such kernel.
     pub fn object_for(
         &self,
-        name: &str,
+        signature: &KernelSignature,
         triple: &str,
         cpu: &str,
         options: &EngineOptions,
     ) -> Result<Vec<u8>, EngineError> {
-        let signature = self.compiled.kernels.iter().find(|kernel| kernel.name == name);
-        let signature = signature.unwrap_or_else(|| panic!("no kernel '{name}'"));
         openmps_cpu::cross_compile(triple, cpu, &self.compiled.air, signature, options)
     }
 
