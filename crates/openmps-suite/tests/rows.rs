@@ -157,6 +157,28 @@ fn text() -> String {
         ["sum", "narrow", "tiny", "bytes[local.y * 64 + local.x]", "as_type<ushort>(halves[local.x]) + as_type<ushort>(halves[local.y * 8])",
          "local.x / (local.y + 1)", "in[(local.x & 3) + local.y]", "in[uchar(local.y * 40 + local.x + 200)]"],
     );
+    // Rows that start at numbers of their own, in loops and behind conditions, and steps that wrap within a row.
+    text += &kernel(
+        "strided",
+        &["grid", "local", "all"],
+        &format!(
+            "{at} uint sum = 0; uint place = local.y * count; int other = int(local.y) * int(count) - 9;
+  for (uint i = 0; i < count; i++) {{ sum = sum * 3 + in[place + local.x]; place += count + 1; }}
+  if (local.y * count + local.x >= 8) sum += in[local.y * count + local.x - 8u];
+  if (other + int(local.x) >= 0) sum += in[other + int(local.x)];
+  for (uint i = 0; i < local.y % 3 + 1; i++) {{ place = (place + i) & 1023; sum += in[place ^ 1]; }}"
+        ),
+        [
+            "sum",
+            "in[local.y * count + local.x]",
+            "in[local.y * count]",
+            "in[uchar(local.y * count + local.x + 250)]",
+            "in[ushort(local.y * 32 + local.x + 65530) % 4096]",
+            "in[(local.y << 2 | 1) * count]",
+            "count > 3 ? in[local.y * count + local.x] : in[local.y]",
+            "in[local.y * count * 2 + local.x * 2] + in[local.y * count * 2 + local.x * 2 + 1]",
+        ],
+    );
     text
 }
 
@@ -171,7 +193,7 @@ fn results(kernel: &dyn CompiledKernel, grid: &Grid, count: u32) -> Vec<u32> {
 #[test]
 fn every_shape_of_threadgroups_gives_the_same() {
     let program = Program::new(&text(), &CompileOptions::default());
-    for name in ["positions", "lanes", "threadgroups", "both", "narrow"] {
+    for name in ["positions", "lanes", "threadgroups", "both", "narrow", "strided"] {
         let [scalar, vector] = [EngineChoice::Scalar, EngineChoice::Vector].map(|engine| {
             let options = EngineOptions { engine, verify_each_pass: true, ..EngineOptions::default() };
             let cpu = CpuEngine::new(Arc::new(LlvmCodeGenerator));

@@ -84,7 +84,7 @@ impl<'m> Analysis<'m> {
                 let Some(found) = self.compute(module, graph, block, instruction) else { continue };
                 let value = instruction.as_value();
                 let before = self.shapes.get(&value).copied();
-                let now = before.map_or(found, |before| before.meet(found));
+                let now = before.map_or(found, |before| before.meet(found)).for_rows_of(self.row_lanes);
                 if before != Some(now) {
                     self.shapes.insert(value, now);
                     changed = true;

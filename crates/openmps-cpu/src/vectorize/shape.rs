@@ -5,6 +5,8 @@
 
 /// Lanes of a SIMD-group.
 const WIDTH: u32 = 32;
+/// Fewest lanes of rows whose numbers are computed one for each row instead of one for each lane.
+const OWN_ROW_LANES_MIN: u32 = 8;
 
 /// How a value differs between lanes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,9 +24,9 @@ pub(super) enum Shape {
 pub(super) struct Affine {
     /// Difference between neighbouring lanes of a row; bytes for pointers.
     pub(super) stride: i64,
-    /// Difference between the first lanes of neighbouring rows. Not 0 where the other is. Where rows have 32 lanes it is 32 times
-    /// the other.
-    pub(super) rows: i64,
+    /// Difference between the first lanes of neighbouring rows; none where each row starts with a number of its own, and what is said
+    /// of lane 0 holds for each row's first lane. Not 0 where the other is. Where rows have 32 lanes it is 32 times the other.
+    pub(super) rows: Option<i64>,
     /// As unsigned numbers lane 0 and the active lanes are this apart without wrapping, and none is larger than this.
     pub(super) unsigned_max: Option<u64>,
     /// As signed numbers they are this apart without wrapping.
@@ -37,90 +39,118 @@ pub(super) struct Affine {
 
 impl Affine {
     /// Steps of which nothing else is known.
-    pub(super) fn plain(stride: i64, rows: i64) -> Self {
+    pub(super) fn plain(stride: i64, rows: Option<i64>) -> Self {
         Self { stride, rows, unsigned_max: None, signed: false, aligned: false, checked: false }
     }
 
     /// The step from each lane to the next, where rows of so many lanes do not matter.
     pub(super) fn lane_stride(self, row_lanes: u32) -> Option<i64> {
-        (self.rows == self.stride.wrapping_mul(i64::from(row_lanes))).then_some(self.stride)
+        (self.rows == Some(self.stride.wrapping_mul(i64::from(row_lanes)))).then_some(self.stride)
     }
 
-    /// What lane `lane` has more than lane 0.
+    /// What lane `lane` has more than lane 0, or than the first one of its row where rows start with numbers of their own.
     pub(super) fn offset(self, lane: u32, row_lanes: u32) -> i64 {
         let in_row = self.stride.wrapping_mul(i64::from(lane % row_lanes));
-        in_row.wrapping_add(self.rows.wrapping_mul(i64::from(lane / row_lanes)))
+        in_row.wrapping_add(self.rows.unwrap_or(0).wrapping_mul(i64::from(lane / row_lanes)))
     }
 
-    /// The least and the most that a lane has more than lane 0, or the nearest numbers to them.
+    /// The least and the most of [`offset`](Self::offset), or the nearest numbers to them.
     pub(super) fn offsets(self, row_lanes: u32) -> (i64, i64) {
         let in_row = self.stride.saturating_mul(i64::from(row_lanes - 1));
-        let last_row = self.rows.saturating_mul(i64::from(WIDTH / row_lanes - 1));
+        let last_row = self.rows.unwrap_or(0).saturating_mul(i64::from(WIDTH / row_lanes - 1));
         (in_row.min(0).saturating_add(last_row.min(0)), in_row.max(0).saturating_add(last_row.max(0)))
+    }
+
+    /// Whether rows start with numbers of their own.
+    pub(super) fn is_by_rows(self) -> bool {
+        self.rows.is_none()
     }
 
     /// Whether no lane is below lane 0.
     pub(super) fn counts_up(self) -> bool {
-        self.stride >= 0 && self.rows >= 0
+        self.stride >= 0 && self.rows.is_none_or(|rows| rows >= 0)
     }
 }
 
 impl Shape {
     /// A position that counts lanes, which lie in rows of so many, at most `max`.
     pub(super) fn position(max: u64, aligned: bool, row_lanes: u32) -> Self {
-        let rows = i64::from(row_lanes);
+        let rows = Some(i64::from(row_lanes));
         Self::Affine(Affine { stride: 1, rows, unsigned_max: Some(max), signed: true, aligned, checked: false })
     }
 
     /// The place in a row.
     pub(super) fn column(row_lanes: u32) -> Self {
         let unsigned_max = Some(u64::from(row_lanes - 1));
-        Self::Affine(Affine { unsigned_max, signed: true, ..Affine::plain(1, 0) })
+        Self::Affine(Affine { unsigned_max, signed: true, ..Affine::plain(1, Some(0)) })
     }
 
     /// The number of the row, at most `max`.
     pub(super) fn row(max: u64) -> Self {
-        Self::Affine(Affine { unsigned_max: Some(max), signed: true, ..Affine::plain(0, 1) })
+        Self::Affine(Affine { unsigned_max: Some(max), signed: true, ..Affine::plain(0, Some(1)) })
     }
 
     /// Steps of which nothing else is known; uniform when they are 0.
-    pub(super) fn steps(stride: i64, rows: i64) -> Self {
-        if (stride, rows) == (0, 0) { Self::Uniform } else { Self::Affine(Affine::plain(stride, rows)) }
+    pub(super) fn steps(stride: i64, rows: Option<i64>) -> Self {
+        if (stride, rows) == (0, Some(0)) { Self::Uniform } else { Self::Affine(Affine::plain(stride, rows)) }
     }
 
     /// The same step from each lane to the next, of lanes in rows of so many.
     pub(super) fn step(stride: i64, row_lanes: u32) -> Self {
-        Self::steps(stride, stride.wrapping_mul(i64::from(row_lanes)))
+        Self::steps(stride, Some(stride.wrapping_mul(i64::from(row_lanes))))
     }
 
     /// What both are.
     pub(super) fn meet(self, other: Self) -> Self {
         match (self, other) {
             (Self::Uniform, Self::Uniform) => Self::Uniform,
-            (Self::Affine(a), Self::Affine(b)) if (a.stride, a.rows) == (b.stride, b.rows) => Self::Affine(Affine {
+            (Self::Affine(a), Self::Affine(b)) if a.stride == b.stride => Self::Affine(Affine {
                 stride: a.stride,
-                rows: a.rows,
+                rows: a.rows.filter(|_| a.rows == b.rows),
                 unsigned_max: a.unsigned_max.filter(|_| a.unsigned_max == b.unsigned_max),
                 signed: a.signed && b.signed,
                 aligned: a.aligned && b.aligned,
                 checked: a.checked || b.checked,
             }),
+            (Self::Uniform, Self::Affine(a)) | (Self::Affine(a), Self::Uniform) if a.stride == 0 => {
+                Self::Affine(Affine { rows: None, unsigned_max: None, aligned: false, ..a })
+            }
             (Self::Uniform | Self::Affine(_) | Self::Varying, _) => Self::Varying,
         }
+    }
+
+    /// The same, or varying where rows of so many lanes are too short for numbers of their own.
+    pub(super) fn for_rows_of(self, row_lanes: u32) -> Self {
+        let is_short = row_lanes < OWN_ROW_LANES_MIN;
+        if is_short && matches!(self, Self::Affine(affine) if affine.is_by_rows()) { Self::Varying } else { self }
+    }
+
+    /// Whether all lanes of a row have the same.
+    pub(super) fn is_shared_by_rows(self) -> bool {
+        self.strides().is_some_and(|(stride, _)| stride == 0)
     }
 
     pub(super) fn is_uniform(self) -> bool {
         self == Self::Uniform
     }
 
+    /// Whether lane 0 does not tell the others.
     pub(super) fn is_varying(self) -> bool {
-        self == Self::Varying
+        matches!(self, Self::Varying | Self::Affine(Affine { rows: None, .. }))
+    }
+
+    /// The steps of a value whose rows start with numbers of their own.
+    pub(super) fn by_rows(self) -> Option<Affine> {
+        match self {
+            Self::Affine(affine) if affine.is_by_rows() => Some(affine),
+            Self::Uniform | Self::Affine(_) | Self::Varying => None,
+        }
     }
 
     /// The steps between lanes and rows: 0 for uniform values, none for varying ones.
-    pub(super) fn strides(self) -> Option<(i64, i64)> {
+    pub(super) fn strides(self) -> Option<(i64, Option<i64>)> {
         match self {
-            Self::Uniform => Some((0, 0)),
+            Self::Uniform => Some((0, Some(0))),
             Self::Affine(affine) => Some((affine.stride, affine.rows)),
             Self::Varying => None,
         }
@@ -152,6 +182,8 @@ mod tests {
             Shape::position(1023, false, 32),
             Shape::column(16),
             Shape::row(63),
+            Shape::steps(1, None),
+            Shape::steps(0, None),
             Shape::step(4, 32),
             Shape::step(-4, 32),
             Shape::Varying,
@@ -186,7 +218,10 @@ mod tests {
         assert_eq!([0, 7, 8, 31].map(|lane| row.offset(lane, 8)), [0, 0, 1, 3]);
         assert_eq!((0..32).map(|lane| place.offset(lane, 8)).collect::<Vec<_>>(), (0..32).collect::<Vec<_>>());
         assert_eq!([column, row, place].map(|it| it.lane_stride(8)), [None, None, Some(1)]);
-        assert_eq!(Affine::plain(-4, 100).offsets(8), (-28, 300));
-        assert!(column.counts_up() && row.counts_up() && !Affine::plain(-4, 100).counts_up());
+        assert_eq!(Affine::plain(-4, Some(100)).offsets(8), (-28, 300));
+        assert_eq!(Affine::plain(4, None).offsets(8), (0, 28));
+        assert_eq!(Shape::column(8).meet(Shape::Uniform), Shape::Varying);
+        assert!(Shape::row(63).meet(Shape::Uniform).by_rows().is_some());
+        assert!(column.counts_up() && row.counts_up() && !Affine::plain(-4, Some(100)).counts_up());
     }
 }

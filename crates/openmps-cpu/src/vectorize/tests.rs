@@ -44,14 +44,15 @@ fn seeds() -> Vec<Shape> {
     SEEDS.iter().map(|&seed| if seed == Shape::Varying { position } else { seed }).collect()
 }
 
-fn name_of(shape: Shape) -> String {
+fn name_of(shape: Shape, row_lanes: u32) -> String {
     match shape {
         Shape::Uniform => "uniform".to_owned(),
         Shape::Varying => "varying".to_owned(),
         Shape::Affine(affine) => {
-            let mut text = match affine.lane_stride(32) {
-                Some(stride) => format!("{stride:+}"),
-                None => format!("{:+} in rows {:+}", affine.stride, affine.rows),
+            let mut text = match (affine.lane_stride(row_lanes), affine.rows) {
+                (Some(stride), _) => format!("{stride:+}"),
+                (None, Some(rows)) => format!("{:+} rows {rows:+}", affine.stride),
+                (None, None) => format!("{:+} by rows", affine.stride),
             };
             for (is_set, word) in [
                 (affine.unsigned_max.is_some(), " unsigned"),
@@ -68,14 +69,19 @@ fn name_of(shape: Shape) -> String {
 
 /// The shape of every named value, blocks where lanes part, divergent loops.
 fn check(body: &str, expected: &Expect) {
+    check_rows(body, &seeds(), 32, expected);
+}
+
+/// The same of lanes in rows of `row_lanes`, of which `seeds` are the shapes of the parameters.
+fn check_rows(body: &str, seeds: &[Shape], row_lanes: u32, expected: &Expect) {
     let found = with_function(&source(body), |module, function| {
         let graph = Graph::new(function).unwrap();
-        let analysis = Analysis::new(module, function, &graph, &seeds(), 32).unwrap();
+        let analysis = Analysis::new(module, function, &graph, seeds, row_lanes).unwrap();
         let mut text = String::new();
         let named = |instruction: &Instruction<'_>| !instruction.as_value().name().is_empty();
         for instruction in function.instructions().into_iter().filter(named) {
             let value = instruction.as_value();
-            let _ = writeln!(text, "{}: {}", value.name(), name_of(analysis.shape(value)));
+            let _ = writeln!(text, "{}: {}", value.name(), name_of(analysis.shape(value), row_lanes));
         }
         for (number, block) in graph.blocks.iter().enumerate().filter(|(number, _)| analysis.parts[*number]) {
             let _ = number;
@@ -114,6 +120,74 @@ fn positions_count_lanes_and_addresses_follow() {
             u: uniform
             s: varying
         "]],
+    );
+}
+
+#[test]
+fn rows_have_steps_or_numbers_of_their_own() {
+    let body = "  %place = mul i32 %y, 16
+  %index.too = add i32 %place, %x
+  %n = load i32, ptr %p
+  %row.start = mul i32 %y, %n
+  %k = add i32 %row.start, %n
+  %at.i = add i32 %k, %x
+  %wide = zext i32 %at.i to i64
+  %at = getelementptr float, ptr %p, i64 %wide
+  %v = load float, ptr %at
+  %row.wide = zext i32 %row.start to i64
+  %shared = getelementptr float, ptr %p, i64 %row.wide
+  %flat = udiv i32 %row.start, %n
+  %tile = getelementptr [16 x float], ptr %p, i32 %y, i32 %x
+  %twice = mul i32 %x, %n
+  %above = icmp ugt i32 %row.start, 7
+  ret void";
+    let seeds = |lanes| {
+        let whole = Shape::position(1023, true, lanes);
+        [Shape::Uniform, Shape::column(lanes), Shape::row(63), Shape::Uniform, whole]
+    };
+    check_rows(
+        body,
+        &seeds(16),
+        16,
+        &expect![[r"
+            place: +0 rows +16 unsigned signed
+            index.too: +1 unsigned signed
+            n: uniform
+            row.start: +0 by rows unsigned signed
+            k: +0 by rows
+            at.i: +1 by rows
+            wide: +1 by rows unsigned signed checked
+            at: +4 by rows checked
+            v: varying
+            row.wide: +0 by rows unsigned signed
+            shared: +0 by rows
+            flat: varying
+            tile: +4
+            twice: varying
+            above: varying
+    "]],
+    );
+    check_rows(
+        body,
+        &seeds(4),
+        4,
+        &expect![[r"
+            place: +0 rows +16 unsigned signed
+            index.too: +1 rows +16 unsigned signed
+            n: uniform
+            row.start: varying
+            k: varying
+            at.i: varying
+            wide: varying
+            at: varying
+            v: varying
+            row.wide: varying
+            shared: varying
+            flat: varying
+            tile: +4 rows +64
+            twice: varying
+            above: varying
+    "]],
     );
 }
 

@@ -107,15 +107,32 @@ fn binary(instruction: Instruction<'_>, op: BinaryOp, left: Shape, right: Shape)
         (B::Sub, _, _) => {
             let checked = left.is_checked() || right.is_checked();
             let stride = left_steps.0.wrapping_sub(right_steps.0);
-            steps_or_none(stride, left_steps.1.wrapping_sub(right_steps.1), checked)
+            let rows = left_steps.1.zip(right_steps.1).map(|(left, right)| left.wrapping_sub(right));
+            steps_or_none(stride, rows, checked)
         }
-        (B::Mul, Shape::Affine(a), _) => constant.map_or(Shape::Varying, |c| product(instruction, a, c)),
-        (B::Shl, Shape::Affine(a), _) => {
-            constant.filter(|&c| c < 64).map_or(Shape::Varying, |c| product(instruction, a, 1 << c))
+        (B::Mul, Shape::Affine(a), _) if constant.is_some() => {
+            constant.map_or(Shape::Varying, |c| product(instruction, a, c))
+        }
+        (B::Shl, Shape::Affine(a), _) if constant.is_some_and(|c| c < 64) => {
+            constant.map_or(Shape::Varying, |c| product(instruction, a, 1 << c))
         }
         (_, Shape::Affine(a), _) if a.aligned && !a.checked => {
             constant.map_or(Shape::Varying, |c| of_aligned(op, a, c, instruction.ty()))
         }
+        _ if left.is_shared_by_rows() && right.is_shared_by_rows() => of_rows(instruction, op),
+        _ => Shape::Varying,
+    }
+}
+
+/// The result of operands that all lanes of a row share: each row's is computed by itself. What could do harm in rows without active
+/// lanes is not.
+fn of_rows(instruction: Instruction<'_>, op: BinaryOp) -> Shape {
+    use BinaryOp as B;
+    let bits = instruction.ty().int_bits().unwrap_or(64);
+    let own = Affine { unsigned_max: Some(type_max(bits)), signed: true, ..Affine::plain(0, None) };
+    match op {
+        B::Mul | B::And | B::Or | B::Xor => Shape::Affine(own),
+        B::Shl | B::LShr | B::AShr if instruction.operand(1).as_const_int().is_some() => Shape::Affine(own),
         _ => Shape::Varying,
     }
 }
@@ -134,7 +151,8 @@ fn sum(instruction: Instruction<'_>, left: Shape, right: Shape) -> Shape {
             let bound = a.unsigned_max.zip(b.unsigned_max).and_then(|(a, b)| a.checked_add(b));
             let bound = bound.filter(|&bound| bound <= type_max(bits));
             let signed = bound.is_some_and(|bound| bound <= type_max(bits) / 2);
-            return match steps_or_none(a.stride.wrapping_add(b.stride), a.rows.wrapping_add(b.rows), checked) {
+            let rows = a.rows.zip(b.rows).map(|(a, b)| a.wrapping_add(b));
+            return match steps_or_none(a.stride.wrapping_add(b.stride), rows, checked) {
                 Shape::Affine(sum) => Shape::Affine(Affine { unsigned_max: bound, signed, ..sum }),
                 shared => shared,
             };
@@ -174,8 +192,8 @@ fn is_multiple_of_width(value: Value<'_>) -> bool {
 fn product(instruction: Instruction<'_>, a: Affine, factor: u64) -> Shape {
     let bits = instruction.ty().int_bits().unwrap_or(64);
     let factor_signed = (factor << (64 - bits)).cast_signed() >> (64 - bits);
-    let (stride, rows) = (a.stride.wrapping_mul(factor_signed), a.rows.wrapping_mul(factor_signed));
-    if (stride, rows) == (0, 0) {
+    let (stride, rows) = (a.stride.wrapping_mul(factor_signed), a.rows.map(|rows| rows.wrapping_mul(factor_signed)));
+    if (stride, rows) == (0, Some(0)) {
         return Shape::Varying;
     }
     let bound = a.unsigned_max.and_then(|max| max.checked_mul(factor)).filter(|&bound| bound <= type_max(bits));
@@ -212,7 +230,11 @@ fn of_aligned(op: BinaryOp, a: Affine, constant: u64, ty: Type<'_>) -> Shape {
 }
 
 fn cast(instruction: Instruction<'_>, op: CastOp, operand: Shape) -> Shape {
-    let Shape::Affine(a) = operand else { return operand };
+    let Shape::Affine(mut a) = operand else { return operand };
+    if let (true, 0, Some(bits)) = (a.is_by_rows(), a.stride, instruction.operand(0).ty().int_bits()) {
+        // Lanes of a row do not differ, so that nothing wraps between them.
+        (a.unsigned_max, a.signed) = (a.unsigned_max.or(Some(type_max(bits))), true);
+    }
     let (from, to) = (instruction.operand(0).ty(), instruction.ty());
     match (op, from.kind(), to.kind()) {
         (CastOp::ZExt, TypeKind::Integer(bits), TypeKind::Integer(_)) if bits > 1 => {
@@ -300,13 +322,13 @@ fn address<'m>(
         checked |= index_shape.is_checked();
         let bytes = i64::try_from(bytes).unwrap_or(0);
         stride = stride.wrapping_add(step.wrapping_mul(bytes));
-        rows = rows.wrapping_add(row_step.wrapping_mul(bytes));
+        rows = rows.zip(row_step).map(|(rows, step)| rows.wrapping_add(step.wrapping_mul(bytes)));
     }
     Some(steps_or_none(stride, rows, checked))
 }
 
 /// Steps that two others have led to; where none is left that was sure to be there, nothing is known.
-fn steps_or_none(stride: i64, rows: i64, checked: bool) -> Shape {
+fn steps_or_none(stride: i64, rows: Option<i64>, checked: bool) -> Shape {
     match Shape::steps(stride, rows) {
         Shape::Affine(affine) => Shape::Affine(Affine { checked, ..affine }),
         Shape::Uniform | Shape::Varying if checked => Shape::Varying,

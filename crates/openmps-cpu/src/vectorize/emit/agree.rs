@@ -54,7 +54,8 @@ impl<'m> Emitter<'_, 'm> {
             Order::Signed => affine.signed,
             Order::None => affine.lane_stride(self.analysis.row_lanes) == Some(1),
         };
-        let is_small = affine.stride.unsigned_abs().max(affine.rows.unsigned_abs()) <= STEP_MAX;
+        let is_small = |step: i64| step.unsigned_abs() <= STEP_MAX;
+        let is_small = is_small(affine.stride) && affine.rows.is_some_and(is_small);
         (is_ordered && is_small && !affine.checked).then_some(Agreement { test, predicate, affine, is_left })
     }
 

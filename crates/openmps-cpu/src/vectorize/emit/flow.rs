@@ -3,6 +3,7 @@
 use openmps_llvm::{Block, Instruction, IntPredicate, Opcode, PlainOp, Value};
 
 use super::super::refusal::Refusal;
+use super::super::shape::Shape;
 use super::Emitter;
 use crate::split::MARKER;
 
@@ -193,20 +194,24 @@ impl<'m> Emitter<'_, 'm> {
     fn phi_values(&mut self, from: usize, to: usize) -> Result<PhiStores<'m>, Refusal> {
         let mut stores = Vec::new();
         for phi in self.phis(to) {
-            let (value, slot) = self.phi_value(from, phi)?;
-            stores.push((value, slot));
+            stores.extend(self.phi_value(from, phi)?);
         }
         Ok(stores)
     }
 
-    fn phi_value(&mut self, from: usize, phi: Instruction<'m>) -> Result<(Value<'m>, Value<'m>), Refusal> {
+    /// The value that the edge gives to a phi, of which there is one for each row where rows have numbers of their own.
+    fn phi_value(&mut self, from: usize, phi: Instruction<'m>) -> Result<PhiStores<'m>, Refusal> {
         let block = self.graph.blocks[from];
         let incoming = phi.incoming();
         let value = incoming.iter().find(|incoming| incoming.1 == block).map(|incoming| incoming.0);
         let value = value.expect("a phi has a value for each predecessor");
-        let is_varying = self.analysis.shape(phi.as_value()).is_varying();
-        let value = if is_varying { self.vector(value)? } else { self.scalar(value) };
-        Ok((value, self.slots[&phi.as_value()].address))
+        let shape = self.analysis.shape(phi.as_value());
+        if shape.by_rows().is_some() {
+            let slot = |emitter: &Self, row| emitter.slot_of_row(phi.as_value(), row);
+            return Ok((0..self.rows()).map(|row| (self.scalar_of_row(value, row), slot(self, row))).collect());
+        }
+        let value = if shape.is_varying() { self.vector(value)? } else { self.scalar(value) };
+        Ok(vec![(value, self.slots[&phi.as_value()].address)])
     }
 
     /// All values are read before the first slot is written: a phi may ask for another one's old value.
@@ -405,24 +410,26 @@ impl<'m> Emitter<'_, 'm> {
         // No other lane waits at the block with a value of its own.
         let is_alone = !leaves && (is_header || is_first);
         for phi in self.phis(to) {
-            let is_varying = self.analysis.shape(phi.as_value()).is_varying();
-            let (value, slot) = self.phi_value(from, phi)?;
+            let is_varying = self.analysis.shape(phi.as_value()) == Shape::Varying;
+            let values = self.phi_value(from, phi)?;
             let is_plain = if is_varying { is_alone } else { is_certain };
             if is_plain {
-                stores.push((value, slot));
+                stores.extend(values);
                 continue;
             }
             if !phi.ty().fields().is_empty() {
                 return Err(Refusal::CompositeValue);
             }
-            let before = self.builder.load(value.ty(), slot).as_value();
             let condition = if is_varying {
                 lanes
             } else {
                 let bits = self.bits(lanes);
                 self.builder.icmp(IntPredicate::Ne, bits, bits.ty().zero())
             };
-            stores.push((self.builder.select(condition, value, before), slot));
+            for (value, slot) in values {
+                let before = self.builder.load(value.ty(), slot).as_value();
+                stores.push((self.builder.select(condition, value, before), slot));
+            }
         }
         Ok(())
     }

@@ -29,19 +29,16 @@ impl<'m> Emitter<'_, 'm> {
             Shape::Varying => {
                 let result = self.vector_result(instruction)?;
                 self.set_vector(value, result);
+                Ok(())
             }
-            shape => {
-                let result = self.scalar_result(instruction, shape)?;
-                self.set_scalar(value, result);
-            }
+            shape => self.set_numbers(value, |emitter| emitter.scalar_result(instruction, shape)),
         }
-        Ok(())
     }
 
-    /// The result on lane 0. What promises not to wrap does so for active lanes, and lane 0 may not be one.
+    /// The result on lane 0, or on the first lane of the current row. What promises not to wrap does so for active lanes, and lane 0 may not be one.
     fn scalar_result(&mut self, instruction: Instruction<'m>, shape: Shape) -> Result<Value<'m>, Refusal> {
         let result = match instruction.opcode() {
-            Opcode::Binary(BinaryOp::Or) if !shape.is_uniform() => {
+            Opcode::Binary(BinaryOp::Or) if !shape.is_uniform() && instruction.is_disjoint() => {
                 let (left, right) = (self.scalar(instruction.operand(0)), self.scalar(instruction.operand(1)));
                 return Ok(self.builder.add(left, right));
             }
@@ -182,17 +179,20 @@ impl<'m> Emitter<'_, 'm> {
         if self.analysis.private.contains(value) {
             return self.private_address(instruction);
         }
-        if self.analysis.shape(value).is_varying() {
+        let shape = self.analysis.shape(value);
+        if shape == Shape::Varying {
             let address = self.vector_address(instruction)?;
             self.set_vector(value, address);
             return Ok(());
         }
-        let operands: Vec<Value<'m>> = instruction.operands().into_iter().map(|operand| self.scalar(operand)).collect();
         let ty = instruction.gep_source_type().ok_or(Refusal::Instruction)?;
-        let address = self.builder.gep(ty, operands[0], &operands[1..]);
-        self.promise(address, instruction, self.analysis.shape(value).is_uniform());
-        self.set_scalar(value, address);
-        Ok(())
+        self.set_numbers(value, |emitter| {
+            let operands: Vec<Value<'m>> =
+                instruction.operands().into_iter().map(|operand| emitter.scalar(operand)).collect();
+            let address = emitter.builder.gep(ty, operands[0], &operands[1..]);
+            emitter.promise(address, instruction, shape.is_uniform());
+            Ok(address)
+        })
     }
 
     /// The addresses of all lanes: what lanes share stays scalar, so that the CPU's addressing can be used.

@@ -14,10 +14,10 @@ enum Pattern {
     Upwards,
     /// One before the other.
     Downwards,
-    /// One behind the other in each row of lanes, and from row to row so many bytes.
-    Rows(i64),
-    /// The same in each row of lanes, and from row to row so many bytes.
-    SharedByRows(i64),
+    /// One behind the other in each row of lanes.
+    Rows,
+    /// The same in each row of lanes.
+    SharedByRows,
     /// Anyhow.
     Scattered,
 }
@@ -79,8 +79,8 @@ impl<'m> Emitter<'_, 'm> {
             Some(_) | None => {}
         }
         match shape.strides().filter(|_| (ROW_LANES_MIN..WIDTH).contains(&lanes)) {
-            Some((stride, rows)) if stride == bytes => Pattern::Rows(rows),
-            Some((0, rows)) if self.mask.is_none() => Pattern::SharedByRows(rows),
+            Some((stride, _)) if stride == bytes => Pattern::Rows,
+            Some((0, _)) if self.mask.is_none() => Pattern::SharedByRows,
             Some(_) | None => Pattern::Scattered,
         }
     }
@@ -110,15 +110,15 @@ impl<'m> Emitter<'_, 'm> {
             let addresses = self.vector(pointer)?;
             return self.gather(load, addresses);
         }
-        let address = self.scalar(pointer);
+        let places = self.places(pointer, pattern);
         if !shape.is_checked() {
-            return self.wide_load(load, address, pattern);
+            return self.wide_load(load, &places, pattern);
         }
         let holds = self.step_holds(pointer);
         let [near, far, done] = ["near", "far", "loaded"].map(|name| self.block(name));
         self.builder.cond_br(holds, near, far);
         self.builder.position_at_end(near);
-        let from_near = self.wide_load(load, address, pattern)?;
+        let from_near = self.wide_load(load, &places, pattern)?;
         self.builder.br(done);
         self.builder.position_at_end(far);
         let registers = self.save_registers();
@@ -152,14 +152,20 @@ impl<'m> Emitter<'_, 'm> {
         self.builder.shuffle(lanes, lanes.ty().poison(), &reversed)
     }
 
-    fn wide_load(&self, load: Instruction<'m>, address: Value<'m>, pattern: Pattern) -> Result<Value<'m>, Refusal> {
+    /// The addresses of lane 0, or of each row's first lane.
+    fn places(&mut self, pointer: Value<'m>, pattern: Pattern) -> Vec<Value<'m>> {
+        let is_by_rows = matches!(pattern, Pattern::Rows | Pattern::SharedByRows);
+        (0..if is_by_rows { self.rows() } else { 1 }).map(|row| self.scalar_of_row(pointer, row)).collect()
+    }
+
+    fn wide_load(&self, load: Instruction<'m>, places: &[Value<'m>], pattern: Pattern) -> Result<Value<'m>, Refusal> {
         match pattern {
-            Pattern::Rows(bytes) => return Ok(self.load_rows(load, address, bytes)),
-            Pattern::SharedByRows(bytes) => return Ok(self.load_shared_by_rows(load, address, bytes)),
+            Pattern::Rows => return Ok(self.load_rows(load, places)),
+            Pattern::SharedByRows => return Ok(self.load_shared_by_rows(load, places)),
             Pattern::Upwards | Pattern::Downwards | Pattern::Scattered => {}
         }
         let wide = self.wide(load.ty())?;
-        let start = self.run_start(address, self.module.size_bytes(load.ty()), pattern);
+        let start = self.run_start(places[0], self.module.size_bytes(load.ty()), pattern);
         let align = load.alignment().unwrap_or(1);
         if let Some(count) = self.leading_run(pattern) {
             let narrow = self.builder.load(self.context().vector(load.ty(), count), start);
@@ -272,20 +278,20 @@ impl<'m> Emitter<'_, 'm> {
         shape: Shape,
     ) -> Result<(), Refusal> {
         let pattern = self.pattern(shape, store.operand(0).ty());
-        if matches!(pattern, Pattern::Scattered | Pattern::SharedByRows(_)) {
+        if matches!(pattern, Pattern::Scattered | Pattern::SharedByRows) {
             let addresses = self.vector(pointer)?;
             return self.scatter(store, lanes, addresses);
         }
-        let address = self.scalar(pointer);
+        let places = self.places(pointer, pattern);
         if !shape.is_checked() {
-            self.wide_store(store, lanes, address, pattern);
+            self.wide_store(store, lanes, &places, pattern);
             return Ok(());
         }
         let holds = self.step_holds(pointer);
         let [near, far, done] = ["near", "far", "stored"].map(|name| self.block(name));
         self.builder.cond_br(holds, near, far);
         self.builder.position_at_end(near);
-        self.wide_store(store, lanes, address, pattern);
+        self.wide_store(store, lanes, &places, pattern);
         self.builder.br(done);
         self.builder.position_at_end(far);
         let registers = self.save_registers();
@@ -297,13 +303,13 @@ impl<'m> Emitter<'_, 'm> {
         Ok(())
     }
 
-    fn wide_store(&self, store: Instruction<'m>, lanes: Value<'m>, address: Value<'m>, pattern: Pattern) {
-        if let Pattern::Rows(bytes) = pattern {
-            self.store_rows(store, lanes, address, bytes);
+    fn wide_store(&self, store: Instruction<'m>, lanes: Value<'m>, places: &[Value<'m>], pattern: Pattern) {
+        if pattern == Pattern::Rows {
+            self.store_rows(store, lanes, places);
             return;
         }
         let bytes = self.module.size_bytes(store.operand(0).ty());
-        let start = self.run_start(address, bytes, pattern);
+        let start = self.run_start(places[0], bytes, pattern);
         let lanes = self.in_order(lanes, pattern);
         let align = store.alignment().unwrap_or(1);
         if let Some(count) = self.leading_run(pattern) {

@@ -77,13 +77,16 @@ pub(super) struct Emitter<'a, 'm> {
     resumes: Vec<Block<'m>>,
     /// The block that is written.
     current: usize,
+    /// The row of lanes whose numbers scalars are.
+    row: u32,
     /// The mask that each block will start with.
     masks: Vec<Value<'m>>,
     /// Parameters and private variables: the same everywhere.
     fixed: HashMap<Value<'m>, Value<'m>>,
     slots: HashMap<Value<'m>, Slot<'m>>,
     /// What the current block has in registers.
-    scalars: HashMap<Value<'m>, Value<'m>>,
+    /// Numbers of lane 0, or of the first lane of a row.
+    scalars: HashMap<(Value<'m>, u32), Value<'m>>,
     vectors: HashMap<Value<'m>, Value<'m>>,
     /// The lanes that run the current block; none when all do.
     mask: Option<Value<'m>>,
@@ -122,6 +125,7 @@ pub(super) fn run<'m>(
         masked: (0..count).map(|number| append("masked", number)).collect(),
         resumes: (0..count).map(|number| append("resume", number)).collect(),
         current: 0,
+        row: 0,
         ends: (0..count).map(|number| append("end", number)).collect(),
         exit: function.append_block("exit"),
         masks: Vec::new(),
@@ -155,6 +159,11 @@ impl<'m> Emitter<'_, 'm> {
         let lanes: Vec<Value<'m>> =
             (0..i64::from(WIDTH)).map(|lane| ty.const_int(number(lane).cast_unsigned())).collect();
         const_vector(&lanes)
+    }
+
+    /// Rows of lanes in a SIMD-group.
+    fn rows(&self) -> u32 {
+        WIDTH / self.analysis.row_lanes
     }
 
     fn mask_ty(&self) -> Type<'m> {
@@ -220,8 +229,12 @@ impl<'m> Emitter<'_, 'm> {
             self.graph.blocks.iter().flat_map(|block| block.instructions()).collect();
         for instruction in instructions {
             if self.needs_slot(instruction) {
-                let is_varying = self.analysis.shape(instruction.as_value()).is_varying();
-                let ty = if is_varying { self.wide(instruction.ty())? } else { instruction.ty() };
+                let shape = self.analysis.shape(instruction.as_value());
+                let ty = match shape.by_rows() {
+                    Some(_) => self.context().array(instruction.ty(), self.rows().into()),
+                    None if shape.is_varying() => self.wide(instruction.ty())?,
+                    None => instruction.ty(),
+                };
                 let address = self.builder.alloca(ty).as_value();
                 self.slots.insert(instruction.as_value(), Slot { address, ty });
             }

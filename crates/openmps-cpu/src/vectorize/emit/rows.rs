@@ -2,7 +2,7 @@
 
 use openmps_llvm::{AttributePlace, Instruction, Value};
 
-use super::{Emitter, WIDTH};
+use super::Emitter;
 
 impl<'m> Emitter<'_, 'm> {
     /// The lanes of `lanes` that are in row `row`.
@@ -12,7 +12,8 @@ impl<'m> Emitter<'_, 'm> {
         self.builder.shuffle(lanes, lanes.ty().poison(), &own)
     }
 
-    fn join_rows(&self, mut rows: Vec<Value<'m>>) -> Value<'m> {
+    /// The lanes of all rows.
+    pub(super) fn join_rows(&self, mut rows: Vec<Value<'m>>) -> Value<'m> {
         let mut lanes = self.analysis.row_lanes;
         while rows.len() > 1 {
             lanes *= 2;
@@ -22,23 +23,13 @@ impl<'m> Emitter<'_, 'm> {
         rows[0]
     }
 
-    /// `address` and those of the other rows, `bytes` from row to row.
-    fn row_addresses(&self, address: Value<'m>, bytes: i64) -> Vec<Value<'m>> {
-        let mut addresses = vec![address];
-        for row in 1..i64::from(WIDTH / self.analysis.row_lanes) {
-            let offset = self.context().i64().const_int(bytes.wrapping_mul(row).cast_unsigned());
-            addresses.push(self.builder.gep(self.context().i8(), address, &[offset]));
-        }
-        addresses
-    }
-
-    /// Elements that follow each other in each row; `address` is lane 0's. A mask is obeyed.
-    pub(super) fn load_rows(&self, load: Instruction<'m>, address: Value<'m>, bytes: i64) -> Value<'m> {
+    /// Elements that follow each other in each row from its place on. A mask is obeyed.
+    pub(super) fn load_rows(&self, load: Instruction<'m>, places: &[Value<'m>]) -> Value<'m> {
         let ty = self.context().vector(load.ty(), self.analysis.row_lanes);
         let align = load.alignment().unwrap_or(1);
         let mut rows: Vec<Value<'m>> = Vec::new();
-        for (row, start) in (0..).zip(self.row_addresses(address, bytes)) {
-            if bytes == 0 && row > 0 && self.mask.is_none() {
+        for (row, &start) in (0..).zip(places) {
+            if row > 0 && start == places[0] && self.mask.is_none() {
                 rows.push(rows[0]);
                 continue;
             }
@@ -61,8 +52,8 @@ impl<'m> Emitter<'_, 'm> {
     }
 
     /// An element for each row, whose lanes are all active.
-    pub(super) fn load_shared_by_rows(&self, load: Instruction<'m>, address: Value<'m>, bytes: i64) -> Value<'m> {
-        let rows = self.row_addresses(address, bytes).into_iter().map(|start| {
+    pub(super) fn load_shared_by_rows(&self, load: Instruction<'m>, places: &[Value<'m>]) -> Value<'m> {
+        let rows = places.iter().map(|&start| {
             let loaded = self.builder.load(load.ty(), start);
             loaded.set_alignment(load.alignment().unwrap_or(1));
             self.builder.splat(loaded.as_value(), self.analysis.row_lanes)
@@ -71,9 +62,9 @@ impl<'m> Emitter<'_, 'm> {
     }
 
     /// Elements that follow each other in each row, row after row as threads would one after the other. A mask is obeyed.
-    pub(super) fn store_rows(&self, store: Instruction<'m>, lanes: Value<'m>, address: Value<'m>, bytes: i64) {
+    pub(super) fn store_rows(&self, store: Instruction<'m>, lanes: Value<'m>, places: &[Value<'m>]) {
         let align = store.alignment().unwrap_or(1);
-        for (row, start) in (0..).zip(self.row_addresses(address, bytes)) {
+        for (row, &start) in (0..).zip(places) {
             let own = self.lanes_of_row(lanes, row);
             match self.mask {
                 None => self.builder.store(own, start).set_alignment(align),

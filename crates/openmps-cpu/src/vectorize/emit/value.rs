@@ -10,7 +10,7 @@ use super::{Emitter, WIDTH};
 
 /// What the current block has in registers, to be put back behind a side way.
 pub(super) struct Registers<'m> {
-    scalars: std::collections::HashMap<Value<'m>, Value<'m>>,
+    scalars: std::collections::HashMap<(Value<'m>, u32), Value<'m>>,
     vectors: std::collections::HashMap<Value<'m>, Value<'m>>,
 }
 
@@ -28,21 +28,67 @@ impl<'m> Emitter<'_, 'm> {
         self.splat(ty.const_int(number))
     }
 
-    /// The value of a uniform or affine value on lane 0.
+    /// The value of a uniform or affine value on lane 0, or on the first lane of the current row.
     pub(super) fn scalar(&mut self, value: Value<'m>) -> Value<'m> {
+        let shape = self.analysis.shape(value);
+        if shape.by_rows().is_some() {
+            return self.kept_scalar(value, self.row);
+        }
+        let (first, row) = (self.kept_scalar(value, 0), self.row);
+        match shape {
+            Shape::Affine(affine) if row > 0 => self.moved_to_row(value, first, affine, row),
+            Shape::Uniform | Shape::Affine(_) | Shape::Varying => first,
+        }
+    }
+
+    /// The value on the first lane of row `row`.
+    pub(super) fn scalar_of_row(&mut self, value: Value<'m>, row: u32) -> Value<'m> {
+        let before = std::mem::replace(&mut self.row, row);
+        let found = self.scalar(value);
+        self.row = before;
+        found
+    }
+
+    fn kept_scalar(&mut self, value: Value<'m>, row: u32) -> Value<'m> {
         if let Some(&fixed) = self.fixed.get(&value) {
             return fixed;
         }
         if value.as_instruction().is_none() {
             return value;
         }
-        if let Some(&known) = self.scalars.get(&value) {
+        if let Some(&known) = self.scalars.get(&(value, row)) {
             return known;
         }
-        let slot = self.slots[&value];
-        let loaded = self.builder.load(slot.ty, slot.address).as_value();
-        self.scalars.insert(value, loaded);
+        let address = self.slot_of_row(value, row);
+        let loaded = self.builder.load(value.ty(), address).as_value();
+        self.scalars.insert((value, row), loaded);
         loaded
+    }
+
+    /// Where the number of a row is kept, which is the only one unless rows have numbers of their own.
+    pub(super) fn slot_of_row(&self, value: Value<'m>, row: u32) -> Value<'m> {
+        let slot = self.slots[&value];
+        if row == 0 {
+            return slot.address;
+        }
+        self.builder.gep(value.ty(), slot.address, &[self.context().i64().const_int(row.into())])
+    }
+
+    fn moved_to_row(&mut self, value: Value<'m>, first: Value<'m>, affine: Affine, row: u32) -> Value<'m> {
+        if let Some(&known) = self.scalars.get(&(value, row)) {
+            return known;
+        }
+        let offset = affine.offset(row * self.analysis.row_lanes, self.analysis.row_lanes).cast_unsigned();
+        let moved = match offset {
+            0 => first,
+            offset if first.ty().address_space().is_some() => {
+                let offset = self.context().i64().const_int(offset);
+                self.builder.gep(self.context().i8(), first, &[offset])
+            }
+            offset => self.builder.add(first, first.ty().const_int(offset)),
+        };
+        self.scalars.insert((value, row), moved);
+        moved
     }
 
     /// The values of all lanes.
@@ -57,8 +103,14 @@ impl<'m> Emitter<'_, 'm> {
                 self.splat(scalar)
             }
             Shape::Affine(affine) if affine.checked => self.recompute(value)?,
+            Shape::Affine(affine) if affine.is_by_rows() => {
+                let lanes = self.analysis.row_lanes;
+                let first = (0..self.rows()).map(|row| self.scalar_of_row(value, row)).collect::<Vec<_>>();
+                let rows = first.into_iter().map(|number| self.builder.splat(number, lanes)).collect();
+                self.add_offsets(self.join_rows(rows), affine)
+            }
             Shape::Affine(affine) => {
-                let scalar = self.scalar(value);
+                let scalar = self.scalar_of_row(value, 0);
                 self.count_lanes(scalar, affine)
             }
             Shape::Varying => {
@@ -72,14 +124,22 @@ impl<'m> Emitter<'_, 'm> {
 
     /// `scalar` plus what each lane has more than lane 0.
     fn count_lanes(&self, scalar: Value<'m>, affine: Affine) -> Value<'m> {
-        let offsets = |ty: Type<'m>| {
-            let offset = |lane| affine.offset(lane, self.analysis.row_lanes).cast_unsigned();
-            const_vector(&(0..WIDTH).map(|lane| ty.const_int(offset(lane))).collect::<Vec<_>>())
-        };
         if scalar.ty().address_space().is_some() {
-            return self.builder.gep(self.context().i8(), scalar, &[offsets(self.context().i64())]);
+            return self.add_offsets(scalar, affine);
         }
-        self.builder.add(self.splat(scalar), offsets(scalar.ty()))
+        self.add_offsets(self.splat(scalar), affine)
+    }
+
+    /// Numbers, or an address or addresses, plus what each lane has more.
+    fn add_offsets(&self, from: Value<'m>, affine: Affine) -> Value<'m> {
+        let is_address = from.ty().scalar().address_space().is_some();
+        let ty = if is_address { self.context().i64() } else { from.ty().scalar() };
+        let offset = |lane| affine.offset(lane, self.analysis.row_lanes).cast_unsigned();
+        let offsets = const_vector(&(0..WIDTH).map(|lane| ty.const_int(offset(lane))).collect::<Vec<_>>());
+        if is_address {
+            return self.builder.gep(self.context().i8(), from, &[offsets]);
+        }
+        self.builder.add(from, offsets)
     }
 
     /// The lanes of a value whose step is not sure, from its operands.
@@ -119,18 +179,20 @@ impl<'m> Emitter<'_, 'm> {
         let operand = instruction.operand(0);
         let Shape::Affine(affine) = self.analysis.shape(operand) else { return holds };
         let own = match instruction.opcode() {
-            Opcode::Cast(CastOp::ZExt) if affine.unsigned_max.is_none() => {
-                self.is_in_range(operand, affine, false, room)
-            }
-            Opcode::Cast(CastOp::SExt) if !affine.signed => self.is_in_range(operand, affine, true, room),
+            Opcode::Cast(CastOp::ZExt) if affine.unsigned_max.is_none() => false,
+            Opcode::Cast(CastOp::SExt) if !affine.signed => true,
             Opcode::Binary(_) | Opcode::Cast(_) | Opcode::Plain(_) => return holds,
         };
-        self.builder.and(holds, own)
+        for row in 0..if affine.is_by_rows() { self.rows() } else { 1 } {
+            let number = self.scalar_of_row(operand, row);
+            let is_in_range = self.is_in_range(number, affine, own, room);
+            holds = self.builder.and(holds, is_in_range);
+        }
+        holds
     }
 
-    /// Whether no lane is that far from lane 0 that the number wraps, with room below and above.
-    fn is_in_range(&mut self, operand: Value<'m>, affine: Affine, signed: bool, room: [u64; 2]) -> Value<'m> {
-        let scalar = self.scalar(operand);
+    /// Whether no lane is that far from the one with number `scalar` that its own wraps, with room below and above.
+    fn is_in_range(&self, scalar: Value<'m>, affine: Affine, signed: bool, room: [u64; 2]) -> Value<'m> {
         let ty = scalar.ty();
         let bits = ty.int_bits().expect("extensions are of integers");
         let (least, most) = affine.offsets(self.analysis.row_lanes);
@@ -160,8 +222,32 @@ impl<'m> Emitter<'_, 'm> {
 
     /// The result of a uniform or affine value.
     pub(super) fn set_scalar(&mut self, value: Value<'m>, result: Value<'m>) {
-        self.scalars.insert(value, result);
+        self.scalars.insert((value, 0), result);
         self.keep(value, result);
+    }
+
+    /// The result of a uniform or affine value, once or for each row.
+    pub(super) fn set_numbers(
+        &mut self,
+        value: Value<'m>,
+        mut number: impl FnMut(&mut Self) -> Result<Value<'m>, Refusal>,
+    ) -> Result<(), Refusal> {
+        if self.analysis.shape(value).by_rows().is_none() {
+            let number = number(self)?;
+            self.set_scalar(value, number);
+            return Ok(());
+        }
+        for row in 0..self.rows() {
+            self.row = row;
+            let number = number(self);
+            self.row = 0;
+            let number = number?;
+            self.scalars.insert((value, row), number);
+            if self.slots.contains_key(&value) {
+                self.builder.store(number, self.slot_of_row(value, row));
+            }
+        }
+        Ok(())
     }
 
     /// The result of a varying value.
@@ -188,10 +274,10 @@ impl<'m> Emitter<'_, 'm> {
 
     /// Whether the current block may ask for the value.
     pub(super) fn is_at_hand(&self, value: Value<'m>) -> bool {
-        let places = [&self.fixed, &self.scalars, &self.vectors];
         value.as_instruction().is_none()
             || self.slots.contains_key(&value)
-            || places.iter().any(|place| place.contains_key(&value))
+            || self.scalars.contains_key(&(value, 0))
+            || [&self.fixed, &self.vectors].iter().any(|place| place.contains_key(&value))
     }
 
     pub(super) fn forget_registers(&mut self) {
