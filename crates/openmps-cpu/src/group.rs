@@ -191,7 +191,7 @@ impl Group<'_> {
             let requests: Vec<tensor::Request> = threads.iter().map(|thread| thread.tensor_request.get()).collect();
             // SAFETY: every request was stored by a thread that waits inside `wait_at_tensor_operation`, whose caller vouches
             // for its pointers; that thread's stack does not move and nobody else runs on this worker.
-            unsafe { tensor::serve(&requests) }?;
+            unsafe { tensor::serve(tensor::Members { requests: &requests, first: 0 }) }?;
             threads.iter().for_each(|thread| thread.state.set(State::Ready));
             (served, index) = (true, scope.end);
         }

@@ -267,7 +267,7 @@ impl Dispatch<'_> {
         });
         let trap = take_trap();
         result?;
-        trap.map_or(Ok(()), |reason| Err(reason.to_owned()))
+        trap.map_or(Ok(()), |reason| Err(reason.into_owned()))
     }
 
     /// Bytes of the frames of all steps of a threadgroup; a step's threads are of one row, or go on in the next.

@@ -1,5 +1,6 @@
 //! Functions that generated code calls. All of them are `extern "C"`, take and return plain words, and never unwind.
 
+use std::borrow::Cow;
 use std::cell::Cell;
 
 use crate::float::{bf16_to_f32, f16_to_f32, f32_to_bf16, f32_to_f16};
@@ -28,9 +29,14 @@ pub(crate) extern "C" fn lane_index() -> u32 {
     group::current_lane()
 }
 
+/// The calling thread's number in its threadgroup.
+pub(crate) extern "C" fn thread_index() -> u32 {
+    group::current_thread()
+}
+
 thread_local! {
     /// Why the launch that runs on this thread has failed, if it has.
-    static TRAPPED: Cell<Option<&'static str>> = const { Cell::new(None) };
+    static TRAPPED: Cell<Option<Cow<'static, str>>> = const { Cell::new(None) };
 }
 
 /// What the deepest copy of a recursive function calls (`RECURSION_TRAP` of `openmps-air`).
@@ -45,12 +51,12 @@ pub(crate) extern "C" fn trap_table() {
 
 /// Makes the launch that runs on this thread fail when its threadgroups have run. The kernel goes on with zero, so that no
 /// frame has to be left.
-pub(crate) fn trap_with(reason: &'static str) {
-    TRAPPED.set(Some(reason));
+pub(crate) fn trap_with(reason: impl Into<Cow<'static, str>>) {
+    TRAPPED.set(Some(reason.into()));
 }
 
 /// The reason of the last [`trap_with`] on this thread since the last time that somebody asked.
-pub(crate) fn take_trap() -> Option<&'static str> {
+pub(crate) fn take_trap() -> Option<Cow<'static, str>> {
     TRAPPED.take()
 }
 

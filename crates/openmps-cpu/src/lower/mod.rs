@@ -28,6 +28,7 @@ use openmps_engine::EngineError;
 use openmps_llvm::Function;
 
 pub(crate) use barrier::simdgroup_barrier_code;
+pub(crate) use tensor::THREAD_INDEX;
 use text::{Body, Ty, Value};
 
 use crate::tensor::layout::Fragments;
@@ -158,8 +159,10 @@ pub(crate) fn definitions(kernel: &str, functions: &[Function<'_>], lanes: Lanes
         }
         meeting = meeting.max(meeting_in(&declaration));
         declarations.extend(body.declarations().iter().cloned());
-        has_fiber_operations |= copy::is_copy(&declaration) || tensor::needs_threads(&declaration);
-        has_lane_operations |= simd::is_lane_operation(&declaration) || execution::asks_for_lane(&declaration);
+        has_fiber_operations |= copy::is_copy(&declaration);
+        has_lane_operations |= simd::is_lane_operation(&declaration)
+            || execution::asks_for_lane(&declaration)
+            || tensor::needs_threads(&declaration);
         text.push_str(&declaration.definition(body, &lowered));
     }
     if text.contains(angle::TABLE) {

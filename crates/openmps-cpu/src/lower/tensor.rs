@@ -11,15 +11,19 @@ use crate::tensor::element::Element;
 use crate::tensor::layout::{ELEMENTS_PER_THREAD_MAX, Fragments};
 use crate::tensor::request::{Form, Operation as Request};
 
+/// The function that tells a thread its number in the threadgroup.
+pub(crate) const THREAD_INDEX: &str = "openmps_thread_index";
+
 /// The runtime's functions, as IR declares them.
 pub(super) const RUNTIME: &str = "
 declare void @openmps_tensor_initialize(ptr, i32, i64, ptr, ptr, i32) nounwind
 declare void @openmps_tensor_slice(ptr, ptr, i32, ptr, ptr) nounwind
 declare i32 @openmps_tensor_extent(ptr, i32, i32) nounwind
-declare i32 @openmps_matmul_coordinate(i32, i32, i32, i32, i32, i32, i32, i32, ptr) nounwind
-declare void @openmps_matmul_move(i32, i32, i32, i32, i32, i32, i32, i32, i32, ptr, ptr) nounwind
+declare i32 @openmps_thread_index() nounwind willreturn memory(none)
+declare i32 @openmps_matmul_coordinate(i32, i32, i32, i32, i32, i32, i32, i32, i32, ptr) nounwind
+declare void @openmps_matmul_move(i32, i32, i32, i32, i32, i32, i32, i32, i32, i32, ptr, ptr) nounwind
 declare i32 @openmps_convolution_element_count(ptr, i32) nounwind
-declare void @openmps_convolution_coordinate(ptr, i32, i32, i32, ptr) nounwind
+declare void @openmps_convolution_coordinate(ptr, i32, i32, i32, i32, ptr) nounwind
 declare void @openmps_tensor_operate(i32, i32, i32, ptr, ptr, ptr, ptr, ptr) convergent nounwind
 ";
 
@@ -97,7 +101,8 @@ pub(super) fn lower(declaration: &Declaration, body: &mut Body) -> Option<Lowere
         Op::Load | Op::Store => move_elements(operation == Op::Store, declaration, body),
         Op::ConvolutionDataSize => {
             let count = pixels_per_thread(declaration, body, 4)?;
-            let size = bytes_of(declaration, body, 3)?;
+            // The destination's type comes first.
+            let size = bytes_of(declaration, body, 1)?;
             Some(Lowered::Value(body.binary("mul", &count, &size)))
         }
         Op::ConvolutionElementCount => {
@@ -116,11 +121,17 @@ pub(super) fn lower(declaration: &Declaration, body: &mut Body) -> Option<Lowere
             let index = declaration.parameter(2)?;
             let index = body.cast("zext", &index, &word());
             let bits = bits_of(declaration, body, 5)?;
-            let operands = format!("{descriptor}, {threads}, {index}, {bits}, {to}");
+            let thread = thread_index(body);
+            let operands = format!("{descriptor}, {threads}, {thread}, {index}, {bits}, {to}");
             body.line(format_args!("call void @openmps_convolution_coordinate({operands})"));
             Some(Lowered::Void)
         }
     }
+}
+
+/// The thread's number in its threadgroup.
+fn thread_index(body: &mut Body) -> Value {
+    body.call(&word(), THREAD_INDEX, &[])
 }
 
 fn word() -> Ty {
@@ -274,12 +285,13 @@ fn product_operands(declaration: &Declaration, body: &mut Body) -> Option<String
     Some(format!("{}, {}, {}, {}, {flags}", number(0)?, number(1)?, number(2)?, number(3)?))
 }
 
-/// Product, threads and index; the index is parameter 9.
+/// Product, threads, thread and index; the index is parameter 9.
 fn coordinate_operands(declaration: &Declaration, body: &mut Body, threads: usize) -> Option<String> {
     let product = product_operands(declaration, body)?;
     let index = declaration.parameter(9)?;
     let index = body.cast("zext", &index, &word());
-    Some(format!("{product}, {}, {index}", declaration.parameter(threads)?))
+    let thread = thread_index(body);
+    Some(format!("{product}, {}, {thread}, {index}", declaration.parameter(threads)?))
 }
 
 fn move_elements(is_store: bool, declaration: &Declaration, body: &mut Body) -> Option<Lowered> {
@@ -293,7 +305,8 @@ fn move_elements(is_store: bool, declaration: &Declaration, body: &mut Body) -> 
     let (part, tensor, kind) = (declaration.parameter(8)?, declaration.parameter(9)?, declaration.parameter(10)?);
     // Lanes run one after another, so what others of the SIMD-group stored before must be there.
     simdgroup_barrier(declaration, body);
-    let operands = format!("{product}, {threads}, i32 {code}, {data_type}, {kind}, {part}, {tensor}");
+    let thread = thread_index(body);
+    let operands = format!("{product}, {threads}, {thread}, i32 {code}, {data_type}, {kind}, {part}, {tensor}");
     body.line(format_args!("call void @openmps_matmul_move({operands})"));
     Some(Lowered::Void)
 }

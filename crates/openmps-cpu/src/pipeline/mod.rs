@@ -30,7 +30,7 @@ use openmps_llvm::{CodeGenLevel, Context, Function, Module, ObjectCode, PassOpti
 use crate::engine::CodeGenerator;
 use crate::jit::symbols;
 use crate::lower::{self, Lanes, Meeting};
-use crate::vectorize::{Refusal, has_loop};
+use crate::vectorize::{Refusal, Size, has_loop};
 use entry::Form;
 use observe::Observer;
 use vector::Failure;
@@ -88,9 +88,16 @@ impl LlvmCodeGenerator {
         options: &EngineOptions,
     ) -> Result<Option<Refusal>, EngineError> {
         let machine = TargetMachine::host(CodeGenLevel::Default).map_err(internal)?;
-        let context = Context::new();
-        let mut module = context.parse_bitcode(air.bitcode()).map_err(internal)?;
-        vector::refusal(&mut module, &machine, signature, options)
+        let mut refusal = None;
+        for size in Size::ALL {
+            let context = Context::new();
+            let mut module = context.parse_bitcode(air.bitcode()).map_err(internal)?;
+            refusal = vector::refusal(&mut module, &machine, signature, options, size)?;
+            if refusal != Some(Refusal::TooLarge) {
+                break;
+            }
+        }
+        Ok(refusal)
     }
 
     /// The assembly text of the same code, for people.
@@ -151,11 +158,16 @@ fn emit_for(
     let context = Context::new();
     let mut refusal = None;
     if options.engine != EngineChoice::Scalar && waiting == Waiting::Split {
-        let mut module = context.parse_bitcode(air.bitcode()).map_err(internal)?;
-        match vector::build(&mut module, machine, signature, options) {
-            Ok(()) => return emitter(machine, &mut module).map_err(internal),
-            Err(Failure::Error(error)) => return Err(error),
-            Err(Failure::Refused(reason)) => refusal = Some(reason),
+        for size in Size::ALL {
+            let mut module = context.parse_bitcode(air.bitcode()).map_err(internal)?;
+            match vector::build(&mut module, machine, signature, options, size) {
+                Ok(()) => return emitter(machine, &mut module).map_err(internal),
+                Err(Failure::Error(error)) => return Err(error),
+                Err(Failure::Refused(reason)) => refusal = Some(reason),
+            }
+            if refusal != Some(Refusal::TooLarge) {
+                break;
+            }
         }
     }
     let mut module = context.parse_bitcode(air.bitcode()).map_err(internal)?;

@@ -1,6 +1,5 @@
 //! From AIR to the code of whole SIMD-groups: one line a pass, as in [`super`].
 
-use openmps_air::intrinsics::TENSOR_PREFIX;
 use openmps_engine::{EngineError, EngineOptions, KernelSignature, SimdgroupRows};
 use openmps_llvm::{Module, PassOptions, TargetMachine};
 
@@ -11,17 +10,22 @@ use super::{
     threadgroup,
 };
 use crate::abi::{KERNEL_SYMBOL, KernelInfo, SIMD_WIDTH, WholeSimdgroups};
-use crate::lower::{self, Lanes};
+use crate::lower::{self, Lanes, THREAD_INDEX};
 use crate::split::{self, STEP, Steps, Ways};
-use crate::vectorize::{self, Barriers, Refusal};
+use crate::vectorize::{self, Barriers, Refusal, Size, Slots};
 
-/// Before vectorisation: small loops are unrolled, private arrays become values, vectors scalars, and the flow a nest of loops with
-/// one latch each. The text of cleanup is short on purpose: `default<O2>` takes four to seven times longer for the same code.
-const BEFORE: &str = "function(sroa,early-cse<memssa>,instcombine<no-verify-fixpoint>,simplifycfg,\
-    loop-mssa(loop-rotate,licm),instcombine<no-verify-fixpoint>,loop(indvars,loop-deletion,loop-unroll-full),sroa,\
-    instcombine<no-verify-fixpoint>,gvn,dse,simplifycfg,lower-switch,scalarizer<load-store>,\
+/// Before vectorisation: private variables become values, loops are counted.
+const LOOPS: &str = "sroa,early-cse<memssa>,instcombine<no-verify-fixpoint>,simplifycfg,\
+    loop-mssa(loop-rotate,licm),instcombine<no-verify-fixpoint>";
+/// Then what is known of them is used, and small ones are unrolled, with which private arrays become values.
+const UNROLLED: &str = "loop(indvars,loop-deletion,loop-unroll-full)";
+/// The same where unrolling would make the code too large (PyTorch's `sort_block_*`: 470 blocks become 1,200).
+const ROLLED: &str = "loop(indvars,loop-deletion)";
+/// Then vectors become scalars, and the flow a nest of loops with one latch each. The text of cleanup is short on purpose:
+/// `default<O2>` takes four to seven times longer for the same code.
+const NEST: &str = "sroa,instcombine<no-verify-fixpoint>,gvn,dse,simplifycfg,lower-switch,scalarizer<load-store>,\
     instcombine<no-verify-fixpoint>,simplifycfg,lower-switch,mergereturn,fix-irreducible,break-crit-edges,\
-    loop-simplify,lcssa)";
+    loop-simplify,lcssa";
 /// Between vectorisation and the split at barriers: what is no slot any more need not be kept across them.
 const BEFORE_SPLIT: &str =
     "always-inline,globaldce,function(sroa,early-cse<memssa>,instcombine<no-verify-fixpoint>,simplifycfg)";
@@ -31,6 +35,10 @@ const BEFORE_BOUNDS: &str =
 /// After it: slots become registers; `vector-combine` cancels shuffles of loads and stores.
 const AFTER: &str = "always-inline,globaldce,function(sroa,early-cse<memssa>,instcombine<no-verify-fixpoint>,\
     simplifycfg,loop-mssa(licm),vector-combine),globaldce";
+
+/// The same where slots stay in memory.
+const AFTER_LARGE: &str = "always-inline,globaldce,function(early-cse<memssa>,instcombine<no-verify-fixpoint>,\
+    simplifycfg,dse,vector-combine),globaldce";
 
 /// Why there is no vector code.
 pub(super) enum Failure {
@@ -58,6 +66,8 @@ struct Vectorized {
     tells_simdgroups: bool,
     /// How SIMD-groups go from barrier to barrier; none without barriers.
     ways: Option<Ways>,
+    /// Where values are kept that cross blocks.
+    slots: Slots,
 }
 
 /// Why the kernel has no vector form, found without generating code of it; none when it has one.
@@ -69,9 +79,10 @@ pub(super) fn refusal(
     machine: &TargetMachine,
     signature: &KernelSignature,
     options: &EngineOptions,
+    size: Size,
 ) -> Result<Option<Refusal>, EngineError> {
     let mut observer = Observer::new(options, &signature.name);
-    match vectorized(module, machine, signature, options, &mut observer) {
+    match vectorized(module, machine, signature, options, size, &mut observer) {
         Ok(_) => Ok(None),
         Err(Failure::Refused(reason)) => Ok(Some(reason)),
         Err(Failure::Error(error)) => Err(error),
@@ -87,10 +98,11 @@ pub(super) fn build(
     machine: &TargetMachine,
     signature: &KernelSignature,
     options: &EngineOptions,
+    size: Size,
 ) -> Result<(), Failure> {
     let mut observer = Observer::new(options, &signature.name);
-    let Vectorized { mut facts, tells_simdgroups, ways } =
-        vectorized(module, machine, signature, options, &mut observer)?;
+    let Vectorized { mut facts, tells_simdgroups, ways, slots } =
+        vectorized(module, machine, signature, options, size, &mut observer)?;
     if let Some(ways) = ways {
         facts.frame_bytes = split_at_barriers(module, machine, tells_simdgroups, ways, options.rows)?;
         facts.step_threads = u32::try_from(SIMD_WIDTH).expect("32");
@@ -102,7 +114,14 @@ pub(super) fn build(
         link_text(module, machine, &step::driver(tells_simdgroups, options.rows))?;
         isolate::hide_all_but(module, KERNEL_SYMBOL);
     }
-    run_passes(module, machine, AFTER)?;
+    run_passes(
+        module,
+        machine,
+        match slots {
+            Slots::InRegisters => AFTER,
+            Slots::InMemory => AFTER_LARGE,
+        },
+    )?;
     observer.after("optimize", module)?;
     check_calls(module, signature)?;
     facts::store(module, machine, facts, signature)?;
@@ -115,6 +134,7 @@ fn vectorized(
     machine: &TargetMachine,
     signature: &KernelSignature,
     options: &EngineOptions,
+    size: Size,
     observer: &mut Observer,
 ) -> Result<Vectorized, Failure> {
     let kernel = prepare(module, machine, signature, observer)?;
@@ -126,6 +146,7 @@ fn vectorized(
     };
     link_text(module, machine, &source.text)?;
     inline(module, machine, KERNEL_SYMBOL, false)?;
+    number_threads(module);
     constant::run(module.function(KERNEL_SYMBOL).expect("the source was linked"));
     observer.after("inline", module)?;
     let threadgroup_bytes = threadgroup::run(module, Form::Loop, signature)?;
@@ -142,28 +163,46 @@ fn vectorized(
     } as u32;
     facts.vectorized = 1;
     observer.after("stack", module)?;
-    if vectorize::is_too_large(module) {
-        return Err(Refusal::TooLarge.into());
-    }
     let request = vectorize::Request {
         rows: options.rows,
         whole_simdgroups: tells_simdgroups || !is_in_rows,
         has_lane_operations,
         choice: options.engine,
+        size,
     };
+    if vectorize::is_too_large(module, request) {
+        return Err(Refusal::TooLarge.into());
+    }
     request.check_source(module.function(KERNEL_SYMBOL).expect("the source was linked"))?;
-    run_passes(module, machine, BEFORE)?;
+    let unrolling = match size {
+        Size::Unrolled => UNROLLED,
+        Size::Rolled => ROLLED,
+    };
+    run_passes(module, machine, &format!("function({LOOPS},{unrolling},{NEST})"))?;
     if packing::run(&module.builder(), module.function(KERNEL_SYMBOL).expect("the source was linked")) {
         run_passes(module, machine, "function(dce)")?;
     }
     observer.after("before-vectorize", module)?;
-    let ways = match vectorize::run(module, machine, request)? {
+    let made = vectorize::run(module, machine, request)?;
+    let ways = match made.barriers {
         Barriers::None => None,
         Barriers::Together => Some(Ways::Same),
         Barriers::Apart => Some(Ways::Own),
     };
     observer.after("vectorize", module)?;
-    Ok(Vectorized { facts, tells_simdgroups, ways })
+    Ok(Vectorized { facts, tells_simdgroups, ways, slots: made.slots })
+}
+
+/// Makes questions for the thread's number in its threadgroup the parameter that it is.
+fn number_threads(module: &Module<'_>) {
+    let source = module.function(KERNEL_SYMBOL).expect("the source was linked");
+    let number = *source.parameters().last().expect("the last parameter is the number");
+    for call in source.calls() {
+        if call.called_function().is_some_and(|callee| callee.name() == THREAD_INDEX) {
+            call.as_value().replace_all_uses_with(number);
+            module.erase(call);
+        }
+    }
 }
 
 /// Makes the function of a SIMD-group the exported one, with loops between barriers; returns the bytes of a SIMD-group's frame.
@@ -200,9 +239,6 @@ fn lower_intrinsics(
 ) -> Result<bool, Failure> {
     let definitions = {
         let called = super::called_intrinsics(module);
-        if called.iter().any(|function| function.name().starts_with(TENSOR_PREFIX)) {
-            return Err(Refusal::NeedsFibers.into());
-        }
         lower::definitions(&signature.name, &called, Lanes::Lockstep)?
     };
     if definitions.has_fiber_operations {

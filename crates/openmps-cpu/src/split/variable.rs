@@ -9,7 +9,15 @@ use super::cut::{Barrier, Graph};
 /// Most bytes of the stack that the copies of one variable may take, one a state.
 const COPIES_BYTES_MAX: u64 = 8 * 1024;
 /// Calls that use an address and keep none.
-const HARMLESS_FUNCTIONS: [&str; 4] = ["llvm.lifetime.", "llvm.memcpy.", "llvm.memmove.", "llvm.memset."];
+const HARMLESS_FUNCTIONS: [&str; 7] = [
+    "llvm.lifetime.",
+    "llvm.memcpy.",
+    "llvm.memmove.",
+    "llvm.memset.",
+    "openmps_convolution_",
+    "openmps_matmul_",
+    "openmps_tensor_",
+];
 
 /// The variables of `top` that may be used on both sides of a barrier, or that are too large to have a copy for each state.
 pub(super) fn crossing<'m>(

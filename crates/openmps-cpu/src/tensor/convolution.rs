@@ -4,10 +4,10 @@
 use super::descriptor::Descriptor;
 use super::element::Element;
 use super::layout::Layout;
-use super::matmul::{gather, scatter};
+use super::matmul::{Rows as Sums, gather, scatter};
 use super::memory::{Line, View};
 use super::multiply::{Rows, multiply};
-use super::request::{Operation, Request};
+use super::request::{Members, Operation};
 
 /// Bytes of a descriptor that mean something.
 const DESCRIPTOR_BYTES: usize = 76;
@@ -93,6 +93,8 @@ struct Pixels<'a> {
     element: Element,
     /// Column and row of the kernel.
     place: [i32; 2],
+    /// The pixel that row 0 is.
+    first_row: u32,
     offsets: [i32; 2],
     /// First channel, and how many there are.
     channels: [u32; 2],
@@ -101,7 +103,7 @@ struct Pixels<'a> {
 impl Rows for Pixels<'_> {
     fn row(&self, row: u32, column: u32) -> Option<(Line, u32)> {
         let Convolution { kernel, strides, dilations, .. } = self.convolution;
-        let [x, y, image] = self.convolution.pixel(row);
+        let [x, y, image] = self.convolution.pixel(self.first_row + row);
         let mut address = self.activations.address();
         let mut go = |dimension: usize, index: i64| {
             let step = self.activations.step_bytes(dimension).wrapping_mul(index);
@@ -132,7 +134,8 @@ impl Rows for Pixels<'_> {
 ///
 /// # Safety
 /// As [`serve`](super::request::serve).
-pub(crate) unsafe fn run(operation: Operation, requests: &[Request]) -> Result<(), String> {
+pub(crate) unsafe fn run(operation: Operation, members: Members<'_>) -> Result<(), String> {
+    let requests = members.requests;
     let Some(first) = requests.first() else { return Ok(()) };
     // SAFETY: by this function's contract.
     let convolution = unsafe { Convolution::read(first.descriptor) }?;
@@ -147,18 +150,19 @@ pub(crate) unsafe fn run(operation: Operation, requests: &[Request]) -> Result<(
     let offsets = unsafe { first.offsets.cast::<[i32; 2]>().read_unaligned() };
     let given = || format!("a convolution into {:?}, which no cooperative tensor can have", convolution.destination);
     let layout = convolution.layout(first.threads).ok_or_else(given)?;
-    let mut sums = vec![0.0_f32; layout.element_count() as usize];
+    let mut sums = Sums::<f32>::of_members(&layout, members);
     if convolution.adds {
         let parts = requests.iter().map(|request| request.destination.cast_const());
         // SAFETY: each thread's destination has the elements that the layout gives it.
-        unsafe { gather(&layout, operation.result, parts, &mut sums) };
+        unsafe { gather(&layout, operation.result, members.first, parts, &mut sums) };
     }
     for group in groups(&convolution, &activations, &weights, layout.columns()) {
         // SAFETY: by this function's contract.
         unsafe { add_group(&convolution, operation, (&activations, &weights), offsets, &group, &layout, &mut sums) };
     }
+    let destinations = requests.iter().map(|request| request.destination);
     // SAFETY: as above.
-    unsafe { scatter(&layout, operation.result, requests.iter().map(|request| request.destination), &sums) };
+    unsafe { scatter(&layout, operation.result, members.first, destinations, &sums) };
     Ok(())
 }
 
@@ -193,25 +197,27 @@ unsafe fn add_group(
     offsets: [i32; 2],
     group: &Group,
     layout: &Layout,
-    sums: &mut [f32],
+    sums: &mut Sums<f32>,
 ) {
     let (columns, width) = (layout.columns() as usize, group.outputs.len());
-    let rows = layout.element_count() / layout.columns();
+    let (first_row, rows) = (sums.first, sums.count(layout));
     let mut part: Vec<f32> =
-        sums.chunks(columns).flat_map(|row| &row[group.outputs.start as usize..][..width]).copied().collect();
+        sums.numbers.chunks(columns).flat_map(|row| &row[group.outputs.start as usize..][..width]).copied().collect();
     let [kernel_width, kernel_height] = convolution.kernel;
     for y in 0..kernel_height {
         for x in 0..kernel_width {
             let channels = [group.first_input, group.inputs];
-            let pixels = Pixels { convolution, activations, element: operation.left, place: [x, y], offsets, channels };
-            let Some(place) = weights_at(weights, operation.right, [x, y]) else { continue };
+            let place = [x, y];
+            let element = operation.left;
+            let pixels = Pixels { convolution, activations, element, place, first_row, offsets, channels };
+            let Some(place) = weights_at(weights, operation.right, place) else { continue };
             let place = place.part(0, group.outputs.start);
             let size = [rows, group.outputs.end - group.outputs.start, group.inputs];
             // SAFETY: by this function's contract.
             unsafe { multiply(&pixels, &place, size, &mut part) };
         }
     }
-    for (row, part) in sums.chunks_mut(columns).zip(part.chunks(width.max(1))) {
+    for (row, part) in sums.numbers.chunks_mut(columns).zip(part.chunks(width.max(1))) {
         row[group.outputs.start as usize..][..width].copy_from_slice(part);
     }
 }

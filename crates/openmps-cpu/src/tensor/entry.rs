@@ -7,7 +7,8 @@ use super::element::{Element, Number};
 use super::layout::Fragments;
 use super::matmul::{Cooperative, Operand, Product, storage, view};
 use super::memory::Line;
-use super::request::Request;
+use super::request::{Members, Request, scope, serve};
+use crate::abi::SIMD_WIDTH;
 use crate::group;
 use crate::runtime::trap_with;
 
@@ -105,13 +106,8 @@ fn cooperative(operand: u32, sizes: [i32; 3], flags: u32, threads: u32) -> Optio
     product.cooperative(Operand::of_number(operand)?, fragments, threads)
 }
 
-/// The calling thread's number in its scope of `threads`.
-fn rank_in(threads: u32) -> u32 {
-    group::current_thread() % threads.max(1)
-}
-
-/// `is_valid_element` and `get_coordinate` of `matmul2d`: whether the calling thread has the element; column and row are stored
-/// unless `bits`, of each of them, is 0.
+/// `is_valid_element` and `get_coordinate` of `matmul2d`: whether `thread`, by its number in the threadgroup, has the element; column
+/// and row are stored unless `bits`, of each of them, is 0.
 ///
 /// # Safety
 /// `to` has two integers of `bits`.
@@ -122,12 +118,13 @@ pub(crate) unsafe extern "C" fn matmul_coordinate(
     k: i32,
     flags: u32,
     threads: u32,
+    thread: u32,
     index: u32,
     bits: u32,
     to: *mut u8,
 ) -> u32 {
     let position = cooperative(operand, [m, n, k], flags, threads)
-        .and_then(|tensor| tensor.layout.position(rank_in(threads), index));
+        .and_then(|tensor| tensor.layout.position(thread % threads.max(1), index));
     if bits != 0 {
         let (row, column) = position.unwrap_or_default();
         // SAFETY: by this function's contract.
@@ -152,7 +149,7 @@ unsafe fn store_coordinate(coordinate: &[u32], bits: u32, to: *mut u8) {
     }
 }
 
-/// `load` and `store` of `matmul2d`: moves the calling thread's elements from a tensor, or to it where `code` has bit 8. Bits 0 to
+/// `load` and `store` of `matmul2d`: moves the elements of `thread`, by its number in the threadgroup, from a tensor, or to it where `code` has bit 8. Bits 0 to
 /// 3 are the tensor's element type.
 ///
 /// # Safety
@@ -164,6 +161,7 @@ pub(crate) unsafe extern "C" fn matmul_move(
     k: i32,
     flags: u32,
     threads: u32,
+    thread: u32,
     code: u32,
     data_type: u32,
     kind: u32,
@@ -183,13 +181,13 @@ pub(crate) unsafe extern "C" fn matmul_move(
         Err(reason) => trap_with(reason),
         Ok(tensor) => {
             let part = storage(part.cast_const(), inner);
-            let is_store = code & 1 << 8 != 0;
+            let (rank, is_store) = (thread % threads.max(1), code & 1 << 8 != 0);
             if outer.is_integer() && inner.is_integer() {
                 // SAFETY: by this function's contract.
-                unsafe { move_elements::<i32>(&cooperative, part, &tensor, outer, threads, is_store) };
+                unsafe { move_elements::<i32>(&cooperative, part, &tensor, outer, rank, is_store) };
             } else {
                 // SAFETY: by this function's contract.
-                unsafe { move_elements::<f32>(&cooperative, part, &tensor, outer, threads, is_store) };
+                unsafe { move_elements::<f32>(&cooperative, part, &tensor, outer, rank, is_store) };
             }
         }
     }
@@ -202,11 +200,11 @@ unsafe fn move_elements<T: Number>(
     part: Line,
     tensor: &Descriptor,
     outer: Element,
-    threads: u32,
+    rank: u32,
     is_store: bool,
 ) {
     let matrix = view(tensor, cooperative.is_transposed != cooperative.tensor_is_transposed, outer);
-    let (layout, rank) = (&cooperative.layout, rank_in(threads));
+    let layout = &cooperative.layout;
     let mut index = 0;
     let mut buffer = vec![T::default(); layout.per_thread() as usize];
     while index < layout.per_thread() {
@@ -251,7 +249,7 @@ pub(crate) unsafe extern "C" fn convolution_element_count(descriptor: *const u8,
     convolution.ok().and_then(|convolution| convolution.layout(threads)).map_or(0, |layout| layout.per_thread())
 }
 
-/// `get_coordinate` of `convolution2d`: stores channel, x, y and image; -1 each where the thread has no such element, which is
+/// `get_coordinate` of `convolution2d`: stores channel, x, y and image; -1 each where `thread`, by its number in the threadgroup, has no such element, which is
 /// outside of every tensor.
 ///
 /// # Safety
@@ -259,13 +257,14 @@ pub(crate) unsafe extern "C" fn convolution_element_count(descriptor: *const u8,
 pub(crate) unsafe extern "C" fn convolution_coordinate(
     descriptor: *const u8,
     threads: u32,
+    thread: u32,
     index: u32,
     bits: u32,
     to: *mut u8,
 ) {
     // SAFETY: by this function's contract.
     let coordinate = unsafe { Convolution::read(descriptor) }.ok().and_then(|convolution| {
-        let (row, channel) = convolution.layout(threads)?.position(rank_in(threads), index)?;
+        let (row, channel) = convolution.layout(threads)?.position(thread % threads.max(1), index)?;
         let [x, y, image] = convolution.pixel(row);
         Some([channel, x, y, image])
     });
@@ -290,4 +289,66 @@ pub(crate) unsafe extern "C" fn operate(
     let request = Request { code, other_kinds, threads, descriptor, left, right, destination, offsets };
     // SAFETY: by this function's contract.
     unsafe { group::wait_at_tensor_operation(request) };
+}
+
+/// The operands of an operation, for each lane of a SIMD-group.
+#[repr(C)]
+pub(crate) struct LaneOperands {
+    descriptor: [*const u8; SIMD_WIDTH],
+    left: [*const u8; SIMD_WIDTH],
+    right: [*const u8; SIMD_WIDTH],
+    destination: [*mut u8; SIMD_WIDTH],
+    offsets: [*const u8; SIMD_WIDTH],
+}
+
+/// As [`operate`] for the SIMD-group whose first thread has the number `first` in a threadgroup of `count` threads: for the lanes of
+/// `active` one by one where a scope is a single thread, else for the part of the scope's result that they hold. SIMD-groups of a
+/// scope do not wait for each other: no factor of a product is spread over several of them.
+///
+/// # Safety
+/// As [`operate`], for each active lane.
+pub(crate) unsafe extern "C" fn operate_lanes(
+    code: u32,
+    other_kinds: u32,
+    threads: u32,
+    first: u32,
+    count: u32,
+    active: u32,
+    operands: *const LaneOperands,
+) {
+    // SAFETY: by this function's contract.
+    let operands = unsafe { &*operands };
+    let requests: [Request; SIMD_WIDTH] = std::array::from_fn(|lane| Request {
+        code,
+        other_kinds,
+        threads,
+        descriptor: operands.descriptor[lane],
+        left: operands.left[lane],
+        right: operands.right[lane],
+        destination: operands.destination[lane],
+        offsets: operands.offsets[lane],
+    });
+    // SAFETY: by this function's contract.
+    if let Err(reason) = unsafe { serve_lanes(&requests, first, count, active) } {
+        trap_with(reason);
+    }
+}
+
+/// # Safety
+/// As [`operate_lanes`].
+unsafe fn serve_lanes(requests: &[Request; SIMD_WIDTH], first: u32, count: u32, active: u32) -> Result<(), String> {
+    let threads = requests[0].threads;
+    if threads == 1 {
+        for (_, request) in requests.iter().enumerate().filter(|(lane, _)| active >> lane & 1 == 1) {
+            // SAFETY: by this function's contract.
+            unsafe { serve(Members { requests: std::slice::from_ref(request), first: 0 }) }?;
+        }
+        return Ok(());
+    }
+    scope(first as usize, &requests[0], count as usize)?;
+    if active != u32::MAX {
+        return Err("a tensor operation waits for threads of its scope that wait elsewhere or have returned".to_owned());
+    }
+    // SAFETY: as above.
+    unsafe { serve(Members { requests, first: first % threads }) }
 }

@@ -96,6 +96,14 @@ impl Layout {
         self.fragments.is_none().then_some(start..end)
     }
 
+    /// The rows that have elements of the threads `ranks`, which are all threads where they hold fragments.
+    pub(crate) fn rows_of(&self, ranks: std::ops::Range<u32>) -> std::ops::Range<u32> {
+        let Some((first, last)) = self.run(ranks.start).zip(self.run(ranks.end.saturating_sub(1))) else {
+            return 0..self.rows;
+        };
+        first.start / self.columns..last.end.div_ceil(self.columns)
+    }
+
     /// Row and column of element `index` of thread `rank`; `None` where the thread has no such element.
     pub(crate) fn position(&self, rank: u32, index: u32) -> Option<(u32, u32)> {
         if rank >= self.threads || index >= self.per_thread {
@@ -170,6 +178,20 @@ mod tests {
             [1, 2, 8, 16, 31].map(|lane| layout.position(lane, 0).unwrap()),
             [(0, 2), (1, 0), (0, 4), (4, 0), (7, 6)]
         );
+    }
+
+    #[test]
+    fn parts_of_a_scope_hold_rows() {
+        // Seven elements a thread, 32 of them 224.
+        let layout = Layout::in_runs(100, 6, 96).unwrap();
+        assert_eq!(layout.per_thread(), 7);
+        let rows = |first: u32| layout.rows_of(first..first + 32);
+        assert_eq!([rows(0), rows(32), rows(64)], [0..38, 37..75, 74..100]);
+        assert_eq!(layout.rows_of(0..96), 0..100);
+        // The last SIMD-group has nothing.
+        let layout = Layout::in_runs(1, 8, 96).unwrap();
+        assert!(layout.rows_of(64..96).is_empty());
+        assert_eq!(Layout::new(Fragments::Apple9, 16, 16, 32).unwrap().rows_of(0..32), 0..16);
     }
 
     #[test]

@@ -5,7 +5,7 @@ use super::element::{Element, Number};
 use super::layout::{Fragments, Layout};
 use super::memory::{Line, View};
 use super::multiply::{Multiplied, multiply};
-use super::request::{Form, Operation, Request};
+use super::request::{Form, Members, Operation, Request};
 
 /// Rows and columns of the parts of a destination tensor that are computed at a time.
 const PART: [u32; 2] = [64, 128];
@@ -129,19 +129,19 @@ unsafe fn matrix(tensor: *const u8, is_transposed: bool, element: Element) -> Re
 ///
 /// # Safety
 /// As [`serve`](super::request::serve).
-pub(crate) unsafe fn run<T: Multiplied>(operation: Operation, requests: &[Request]) -> Result<(), String> {
-    let Some(first) = requests.first() else { return Ok(()) };
+pub(crate) unsafe fn run<T: Multiplied>(operation: Operation, members: Members<'_>) -> Result<(), String> {
+    let Some(first) = members.requests.first() else { return Ok(()) };
     // SAFETY: by this function's contract.
     let (product, adds) = unsafe { Product::read(first.descriptor) }?;
     match operation.form {
         // SAFETY: as above.
-        Form::Cooperative => unsafe { multiply_cooperative::<T>(operation, requests, &product, adds) },
+        Form::Cooperative => unsafe { multiply_cooperative::<T>(operation, members, &product, adds) },
         Form::IntoCooperative => {
             // SAFETY: as above.
             let (left, right) = unsafe { factors(operation, first, &product) }?;
             let depth = depth(&product, &left, &right)?;
             // SAFETY: as above.
-            unsafe { into_cooperative::<T>(operation, requests, &product, (&left, &right), depth, adds) }
+            unsafe { into_cooperative::<T>(operation, members, &product, (&left, &right), depth, adds) }
         }
         Form::IntoTensor => {
             // SAFETY: as above.
@@ -151,6 +151,9 @@ pub(crate) unsafe fn run<T: Multiplied>(operation: Operation, requests: &[Reques
             let destination = unsafe { matrix(first.destination, false, operation.result) }?;
             let rows = size(product.m, destination.rows).ok_or_else(|| product.describe())?;
             let columns = size(product.n, destination.columns).ok_or_else(|| product.describe())?;
+            let rows = members.share(rows);
+            let (left, destination) = (left.part(rows.start, 0), destination.part(rows.start, 0));
+            let rows = rows.end - rows.start;
             // SAFETY: as above.
             unsafe { into_tensor::<T>((&left, &right), &destination, [rows, columns, depth], adds) };
             Ok(())
@@ -183,26 +186,27 @@ fn depth(product: &Product, left: &View, right: &View) -> Result<u32, String> {
 /// As [`run`]; the factors are those of the requests.
 unsafe fn into_cooperative<T: Multiplied>(
     operation: Operation,
-    requests: &[Request],
+    members: Members<'_>,
     product: &Product,
     (left, right): (&View, &View),
     depth: u32,
     adds: bool,
 ) -> Result<(), String> {
-    let threads = requests[0].threads;
-    let destination = product.cooperative(Operand::Destination, operation.fragments, threads);
+    let requests = members.requests;
+    let destination = product.cooperative(Operand::Destination, operation.fragments, requests[0].threads);
     let layout = destination.ok_or_else(|| no_layout(product))?.layout;
-    let mut sums = vec![T::default(); layout.element_count() as usize];
+    let mut sums = Rows::<T>::of_members(&layout, members);
     let storages = || requests.iter().map(|request| request.destination.cast_const());
     if adds {
         // SAFETY: each thread's destination has the elements that the layout gives it.
-        unsafe { gather(&layout, operation.result, storages(), &mut sums) };
+        unsafe { gather(&layout, operation.result, members.first, storages(), &mut sums) };
     }
-    let columns = layout.columns();
+    let left = left.part(sums.first, 0);
     // SAFETY: the tensors' elements are readable, as the kernel says.
-    unsafe { multiply(left, right, [layout.element_count() / columns, columns, depth], &mut sums) };
+    unsafe { multiply(&left, right, [sums.count(&layout), layout.columns(), depth], &mut sums.numbers) };
+    let destinations = requests.iter().map(|request| request.destination);
     // SAFETY: as above.
-    unsafe { scatter(&layout, operation.result, requests.iter().map(|request| request.destination), &sums) };
+    unsafe { scatter(&layout, operation.result, members.first, destinations, &sums) };
     Ok(())
 }
 
@@ -214,25 +218,29 @@ fn no_layout(product: &Product) -> String {
 /// As [`run`].
 unsafe fn multiply_cooperative<T: Multiplied>(
     operation: Operation,
-    requests: &[Request],
+    members: Members<'_>,
     product: &Product,
     adds: bool,
 ) -> Result<(), String> {
+    let requests = members.requests;
     let threads = requests[0].threads;
+    if members.ranks() != (0..threads) {
+        return Err("a product of cooperative tensors of several SIMD-groups, which do not meet".to_owned());
+    }
     let storage = |operand: Operand, element: Element, parts: Vec<*const u8>| {
         let cooperative =
             product.cooperative(operand, operation.fragments, threads).ok_or_else(|| no_layout(product))?;
-        let mut numbers = vec![T::default(); cooperative.layout.element_count() as usize];
+        let mut rows = Rows::<T>::of_members(&cooperative.layout, members);
         // SAFETY: each thread's part has the elements that the layout gives it.
-        unsafe { gather(&cooperative.layout, element, parts.into_iter(), &mut numbers) };
-        Ok::<_, String>((cooperative, numbers))
+        unsafe { gather(&cooperative.layout, element, 0, parts.into_iter(), &mut rows) };
+        Ok::<_, String>((cooperative, rows.numbers))
     };
     let left = storage(Operand::Left, operation.left, requests.iter().map(|request| request.left).collect())?;
     let right = storage(Operand::Right, operation.right, requests.iter().map(|request| request.right).collect())?;
     let (left, right) = (dense(&left), dense(&right));
     let depth = left.columns;
     // SAFETY: the views are of numbers that live here.
-    unsafe { into_cooperative::<T>(operation, requests, product, (&left, &right), depth, adds) }
+    unsafe { into_cooperative::<T>(operation, members, product, (&left, &right), depth, adds) }
 }
 
 /// The matrix that gathered numbers are, in the product's rows and columns.
@@ -275,22 +283,54 @@ pub(crate) fn storage(part: *const u8, element: Element) -> Line {
     Line { address: part.expose_provenance() as u64, step_bytes, element }
 }
 
-/// Collects a cooperative tensor from its threads' parts in row-major order.
+/// Rows of a cooperative tensor, in row-major order.
+pub(crate) struct Rows<T> {
+    /// The first one.
+    pub(crate) first: u32,
+    /// Their elements.
+    pub(crate) numbers: Vec<T>,
+}
+
+impl<T: Number> Rows<T> {
+    /// Zeros for the rows that have elements of `members`.
+    pub(crate) fn of_members(layout: &Layout, members: Members<'_>) -> Self {
+        let rows = layout.rows_of(members.ranks());
+        let columns = layout.columns() as usize;
+        Self { first: rows.start, numbers: vec![T::default(); rows.len() * columns] }
+    }
+
+    /// How many rows there are.
+    pub(crate) fn count(&self, layout: &Layout) -> u32 {
+        u32::try_from(self.numbers.len()).expect("a layout has few elements") / layout.columns()
+    }
+
+    /// The number of the first element.
+    fn start(&self, layout: &Layout) -> u32 {
+        self.first * layout.columns()
+    }
+}
+
+/// Collects rows of a cooperative tensor from the parts of threads from `rank` on.
 ///
 /// # Safety
 /// Each part has as many readable elements as the layout gives a thread.
 pub(crate) unsafe fn gather<T: Number>(
     layout: &Layout,
     element: Element,
+    rank: u32,
     parts: impl Iterator<Item = *const u8>,
-    numbers: &mut [T],
+    rows: &mut Rows<T>,
 ) {
+    let start = rows.start(layout);
+    let numbers = &mut rows.numbers;
     let mut part_numbers = Vec::new();
-    for (rank, part) in (0..).zip(parts) {
+    for (rank, part) in (rank..).zip(parts) {
         let part = storage(part, element);
         if let Some(run) = layout.run(rank) {
-            // SAFETY: by this function's contract; the run is no longer than the part.
-            unsafe { part.read(&mut numbers[run.start as usize..run.end as usize]) };
+            if !run.is_empty() {
+                // SAFETY: by this function's contract; the run is no longer than the part.
+                unsafe { part.read(&mut numbers[(run.start - start) as usize..(run.end - start) as usize]) };
+            }
             continue;
         }
         part_numbers.resize(layout.per_thread() as usize, T::default());
@@ -298,34 +338,38 @@ pub(crate) unsafe fn gather<T: Number>(
         unsafe { part.read(&mut part_numbers) };
         for (index, number) in (0..).zip(&part_numbers) {
             if let Some((row, column)) = layout.position(rank, index) {
-                numbers[(row * layout.columns() + column) as usize] = *number;
+                numbers[(row * layout.columns() + column - start) as usize] = *number;
             }
         }
     }
 }
 
-/// Distributes a row-major matrix over the threads' parts.
+/// Distributes rows over the parts of threads from `rank` on.
 ///
 /// # Safety
 /// As [`gather`], with writable elements.
 pub(crate) unsafe fn scatter<T: Number>(
     layout: &Layout,
     element: Element,
+    rank: u32,
     parts: impl Iterator<Item = *mut u8>,
-    numbers: &[T],
+    rows: &Rows<T>,
 ) {
+    let (start, numbers) = (rows.start(layout), &rows.numbers);
     let mut part_numbers = Vec::new();
-    for (rank, part) in (0..).zip(parts) {
+    for (rank, part) in (rank..).zip(parts) {
         let part = storage(part.cast_const(), element);
         if let Some(run) = layout.run(rank) {
-            // SAFETY: by this function's contract; the run is no longer than the part.
-            unsafe { part.write(&numbers[run.start as usize..run.end as usize]) };
+            if !run.is_empty() {
+                // SAFETY: by this function's contract; the run is no longer than the part.
+                unsafe { part.write(&numbers[(run.start - start) as usize..(run.end - start) as usize]) };
+            }
             continue;
         }
         part_numbers.clear();
         part_numbers.extend((0..layout.per_thread()).map(|index| {
             let place = layout.position(rank, index);
-            place.map_or_else(T::default, |(row, column)| numbers[(row * layout.columns() + column) as usize])
+            place.map_or_else(T::default, |(row, column)| numbers[(row * layout.columns() + column - start) as usize])
         }));
         // SAFETY: by this function's contract.
         unsafe { part.write(&part_numbers) };

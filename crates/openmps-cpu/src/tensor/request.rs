@@ -87,6 +87,33 @@ impl Request {
     };
 }
 
+/// What the threads of a scope hand over that are served at once, one after the other: all of them on the scalar engine, those of
+/// a SIMD-group on the vector engine, which computes what they hold and no more.
+#[derive(Clone, Copy)]
+pub(crate) struct Members<'a> {
+    pub(crate) requests: &'a [Request],
+    /// The number of the first of them in the scope.
+    pub(crate) first: u32,
+}
+
+impl Members<'_> {
+    /// Their numbers in the scope.
+    pub(crate) fn ranks(&self) -> std::ops::Range<u32> {
+        self.first..self.first + u32::try_from(self.requests.len()).expect("at most a threadgroup's threads")
+    }
+
+    /// The part of `count` pieces of work that is theirs.
+    pub(crate) fn share(&self, count: u32) -> std::ops::Range<u32> {
+        let threads = self.requests.first().map_or(1, |request| request.threads).max(1);
+        let before = |rank: u32| {
+            let share = u64::from(count) * u64::from(rank) / u64::from(threads);
+            u32::try_from(share).expect("a part of a number of 32 bits")
+        };
+        let ranks = self.ranks();
+        before(ranks.start)..before(ranks.end)
+    }
+}
+
 /// The threads that work with thread `index` of a threadgroup of `count`.
 ///
 /// # Errors
@@ -103,14 +130,16 @@ pub(crate) fn scope(index: usize, request: &Request, count: usize) -> Result<std
     Ok(first..first + threads)
 }
 
-/// Computes the operation that all threads of a scope ask for. The first thread's descriptors are used: they are the same.
+/// Computes the operation that the threads of a scope ask for, as far as it is theirs. The first one's descriptors are used: they
+/// are the same.
 ///
 /// # Errors
 /// The threads ask for different operations, or what they ask for cannot be.
 ///
 /// # Safety
 /// The pointers of the requests are those that the kernel passed to an entry point of this operation.
-pub(crate) unsafe fn serve(requests: &[Request]) -> Result<(), String> {
+pub(crate) unsafe fn serve(members: Members<'_>) -> Result<(), String> {
+    let requests = members.requests;
     let Some(first) = requests.first() else { return Ok(()) };
     let operation = Operation::of_code(first.code).ok_or("a tensor operation of an unknown number")?;
     if requests.iter().any(|request| (request.code, request.threads) != (first.code, first.threads)) {
@@ -121,11 +150,11 @@ pub(crate) unsafe fn serve(requests: &[Request]) -> Result<(), String> {
     }
     match (operation.form, operation.result.is_integer()) {
         // SAFETY: by this function's contract.
-        (Form::Convolution, _) => unsafe { convolution::run(operation, requests) },
+        (Form::Convolution, _) => unsafe { convolution::run(operation, members) },
         // SAFETY: as above.
-        (_, true) => unsafe { matmul::run::<i32>(operation, requests) },
+        (_, true) => unsafe { matmul::run::<i32>(operation, members) },
         // SAFETY: as above.
-        (_, false) => unsafe { matmul::run::<f32>(operation, requests) },
+        (_, false) => unsafe { matmul::run::<f32>(operation, members) },
     }
 }
 
@@ -143,6 +172,20 @@ mod tests {
         }
         assert_eq!(Operation::of_code(4), None);
         assert_eq!(Operation::of_code(15 << 8), None);
+    }
+
+    #[test]
+    fn members_share_work_without_gaps() {
+        let requests = [Request { threads: 96, ..Request::NONE }; 32];
+        for count in [0, 1, 5, 96, 1000, u32::MAX] {
+            let mut next = 0;
+            for first in [0, 32, 64] {
+                let share = Members { requests: &requests, first }.share(count);
+                assert_eq!(share.start, next, "{count} {first}");
+                next = share.end;
+            }
+            assert_eq!(next, count);
+        }
     }
 
     #[test]

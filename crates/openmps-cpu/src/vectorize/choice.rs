@@ -11,16 +11,72 @@ use openmps_llvm::{Function, Instruction, Module, PlainOp};
 use super::analysis::Analysis;
 use super::graph::{Graph, has_loop};
 use super::refusal::Refusal;
-use crate::abi::SIMD_WIDTH;
+use crate::abi::{KERNEL_SYMBOL, SIMD_WIDTH};
 use crate::split::MARKER;
 
-/// Most registers that the vector form may write: what its compilation takes goes with them, 0.2 to 0.5 ms each.
-const REGISTERS_MAX: u64 = 6000;
-/// The same where nobody asked for vectors: compiling takes up to 0.8 s in the background.
-const REGISTERS_MAX_AUTO: u64 = 1600;
-/// Most blocks: LLVM's time for slots and registers grows with their square (PyTorch's `sort_block_*`, 2,500 blocks:
-/// 19 seconds).
-const BLOCKS_MAX: usize = 600;
+/// How large a vector form may be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Limits {
+    /// Instructions before the kernel is made ready for vectorisation, which takes time too.
+    instructions: usize,
+    /// Blocks, each of which has a mask.
+    blocks: usize,
+    /// Registers that the vector form writes: what its compilation takes goes with them, 0.2 to 0.5 ms each.
+    registers: u64,
+}
+
+/// Most blocks times registers for which slots of values become registers, where that can be left out. LLVM's time for it grows
+/// with the square of the code: PyTorch's `erfcx_inner_contiguous_float_long` (7 millions) would have 198,000 phis and take 34
+/// seconds, and takes 2 with slots in memory; its code is as long.
+const PROMOTED_MAX: u64 = 1_500_000;
+/// The same where it cannot, since what slots hold outlives barriers. PyTorch's `sort_block_*`: up to 3.1 millions, 2 seconds.
+const PROMOTED_MAX_WITH_BARRIERS: u64 = 4_000_000;
+
+/// Where the values are kept that cross blocks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Slots {
+    /// Wherever LLVM likes.
+    InRegisters,
+    /// In memory: their slots stay what they are.
+    InMemory,
+}
+
+/// How a kernel is vectorised: each way is tried when the ones before came out too large.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Size {
+    /// Loops with few turns are unrolled.
+    Unrolled,
+    /// Loops stay.
+    Rolled,
+}
+
+impl Size {
+    /// The ways, in the order in which they are tried.
+    pub(crate) const ALL: [Self; 2] = [Self::Unrolled, Self::Rolled];
+
+    /// What `choice` allows of it.
+    fn limits(self, choice: EngineChoice) -> Limits {
+        match (choice, self) {
+            (EngineChoice::Scalar | EngineChoice::Vector, Self::Unrolled) => {
+                Limits { instructions: 6000, blocks: 600, registers: 6000 }
+            }
+            (EngineChoice::Scalar | EngineChoice::Vector, Self::Rolled) => {
+                Limits { instructions: 30_000, blocks: 1200, registers: 14_000 }
+            }
+            // Compiling takes up to 0.8 s in the background.
+            (EngineChoice::Auto, Self::Unrolled | Self::Rolled) => {
+                Limits { instructions: 6000, blocks: 600, registers: 1600 }
+            }
+        }
+    }
+}
+
+/// Whether compiling would take too long, whatever the choice.
+pub(crate) fn is_too_large(module: &Module<'_>, request: Request) -> bool {
+    let most = request.size.limits(request.choice).instructions;
+    module.function(KERNEL_SYMBOL).is_some_and(|function| function.instructions().len() > most)
+}
+
 /// Bytes of a register.
 const REGISTER_BYTES: u64 = 64;
 
@@ -35,6 +91,8 @@ pub(crate) struct Request {
     pub(crate) has_lane_operations: bool,
     /// What the caller wants.
     pub(crate) choice: EngineChoice,
+    /// Which way is tried.
+    pub(crate) size: Size,
 }
 
 impl Request {
@@ -54,7 +112,7 @@ impl Request {
         if is_wanted { Ok(()) } else { Err(Refusal::Straight) }
     }
 
-    /// Refuses what is straight or too large when analysis knows what lanes share.
+    /// Refuses what is straight or too large when analysis knows what lanes share; else where values are to be kept.
     ///
     /// # Errors
     /// [`Refusal::Straight`], [`Refusal::TooLarge`].
@@ -64,16 +122,20 @@ impl Request {
         source: Function<'m>,
         graph: &Graph<'m>,
         analysis: &Analysis<'m>,
-    ) -> Result<(), Refusal> {
-        self.check_loops(!barriers(source).is_empty(), || !graph.loops.is_empty())?;
-        let most = match self.choice {
-            EngineChoice::Scalar | EngineChoice::Vector => REGISTERS_MAX,
-            EngineChoice::Auto => REGISTERS_MAX_AUTO,
-        };
-        if graph.blocks.len() > BLOCKS_MAX || registers(module, graph, analysis) > most {
+    ) -> Result<Slots, Refusal> {
+        let waits = !barriers(source).is_empty();
+        self.check_loops(waits, || !graph.loops.is_empty())?;
+        let most = self.size.limits(self.choice);
+        let (blocks, registers) = (graph.blocks.len(), registers(module, graph, analysis));
+        if blocks > most.blocks || registers > most.registers {
             return Err(Refusal::TooLarge);
         }
-        Ok(())
+        let product = registers.saturating_mul(blocks as u64);
+        match (waits, product) {
+            (true, PROMOTED_MAX_WITH_BARRIERS..) => Err(Refusal::TooLarge),
+            (false, PROMOTED_MAX..) => Ok(Slots::InMemory),
+            _ => Ok(Slots::InRegisters),
+        }
     }
 }
 

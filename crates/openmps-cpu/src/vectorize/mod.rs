@@ -39,14 +39,14 @@ mod together;
 mod transfer;
 
 #[cfg(feature = "codegen")]
-pub(crate) use choice::Request;
+pub(crate) use choice::{Request, Size, Slots, is_too_large};
 #[cfg(feature = "codegen")]
 pub(crate) use graph::has_loop;
 #[cfg(feature = "codegen")]
 pub(crate) use marker::{MATRIX_LOAD, MATRIX_STORE, Marker};
 pub use refusal::Refusal;
 #[cfg(feature = "codegen")]
-pub(crate) use run::{Barriers, LANES_SYMBOL, is_too_large, run};
+pub(crate) use run::{Barriers, LANES_SYMBOL, run};
 
 #[cfg(all(test, feature = "codegen"))]
 mod tests;

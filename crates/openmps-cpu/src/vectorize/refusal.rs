@@ -21,7 +21,8 @@ pub enum Refusal {
     Recursion,
     /// Private memory of 32 threads is larger than a worker's stack may be.
     PrivateMemory,
-    /// An operation of the runtime that needs a fiber for each thread: tensors, asynchronous copies.
+    /// An operation of the runtime that needs a fiber for each thread: asynchronous copies, products of tensors that are spread
+    /// over several SIMD-groups.
     NeedsFibers,
     /// Straight code whose threads never wait, which LLVM vectorises by itself. Refused where nobody asked for vectors.
     Straight,

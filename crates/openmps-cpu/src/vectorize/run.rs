@@ -4,7 +4,7 @@ use openmps_engine::SimdgroupRows;
 use openmps_llvm::{AttributePlace, Function, Module, TargetMachine, Type};
 
 use super::analysis::Analysis;
-use super::choice::{Request, barriers};
+use super::choice::{Request, Slots, barriers};
 use super::emit::{self, Features};
 use super::graph::Graph;
 use super::refusal::Refusal;
@@ -15,17 +15,10 @@ use crate::abi::{KERNEL_SYMBOL, THREADS_PER_GROUP_MAX};
 /// The function of a SIMD-group: `(context, x, y, z, index, lanes)`, of which the position is lane 0's.
 pub(crate) const LANES_SYMBOL: &str = "openmps_lanes";
 
-/// Most instructions of a kernel before it is made ready for vectorisation, which takes time too.
-const INSTRUCTIONS_MAX: usize = 6000;
 /// Most threads of a row where the grid is cut anywhere.
 const ROW_THREADS_MAX: u32 = 4096;
 /// Lanes of a SIMD-group.
 const WIDTH: u32 = 32;
-
-/// Whether compiling would take too long.
-pub(crate) fn is_too_large(module: &Module<'_>) -> bool {
-    module.function(KERNEL_SYMBOL).is_some_and(|function| function.instructions().len() > INSTRUCTIONS_MAX)
-}
 
 /// How a kernel's threads wait for each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,23 +31,30 @@ pub(crate) enum Barriers {
     Apart,
 }
 
+/// What is known of a vector form.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Made {
+    pub(crate) barriers: Barriers,
+    pub(crate) slots: Slots,
+}
+
 /// Replaces the function of one thread by [`LANES_SYMBOL`], for the CPU of `machine`.
 ///
 /// # Errors
 /// What has no vector form, or is not worth one; the module is of no use then.
-pub(crate) fn run(module: &mut Module<'_>, machine: &TargetMachine, request: Request) -> Result<Barriers, Refusal> {
-    let barriers = vectorize(module, machine, request)?;
+pub(crate) fn run(module: &mut Module<'_>, machine: &TargetMachine, request: Request) -> Result<Made, Refusal> {
+    let made = vectorize(module, machine, request)?;
     module.delete_function(KERNEL_SYMBOL);
-    Ok(barriers)
+    Ok(made)
 }
 
-fn vectorize(module: &Module<'_>, machine: &TargetMachine, request: Request) -> Result<Barriers, Refusal> {
+fn vectorize(module: &Module<'_>, machine: &TargetMachine, request: Request) -> Result<Made, Refusal> {
     let source = module.function(KERNEL_SYMBOL).expect("the source was linked");
     let has_barriers = end_blocks_at_barriers(source);
     let graph = Graph::new(source)?;
     let (seeds, row_lanes) = seeds(request);
     let analysis = Analysis::new(module, source, &graph, &seeds, row_lanes)?;
-    request.check(module, source, &graph, &analysis)?;
+    let slots = request.check(module, source, &graph, &analysis)?;
     let mut parameters: Vec<Type<'_>> = source.parameters().iter().map(|parameter| parameter.ty()).collect();
     parameters.push(module.context().i32());
     let ty = module.context().function(module.context().void(), &parameters);
@@ -64,11 +64,12 @@ fn vectorize(module: &Module<'_>, machine: &TargetMachine, request: Request) -> 
     copy_attributes(source, function);
     let features = Features { bf16: machine.features().contains("+avx512bf16") };
     emit::run(module, source, function, &graph, &analysis, features)?;
-    Ok(match has_barriers {
+    let barriers = match has_barriers {
         false => Barriers::None,
         true if pass_barriers_together(source, &graph) => Barriers::Together,
         true => Barriers::Apart,
-    })
+    };
+    Ok(Made { barriers, slots })
 }
 
 /// The shapes of the context, the position and the linear index, and the lanes of a row.

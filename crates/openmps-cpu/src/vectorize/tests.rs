@@ -8,14 +8,18 @@ use openmps_engine::{EngineChoice, SimdgroupRows};
 use openmps_llvm::{CodeGenLevel, Context, Function, Instruction, Module, TargetMachine};
 
 use super::analysis::Analysis;
-use super::choice::Request;
+use super::choice::{Request, Size};
 use super::graph::Graph;
 use super::group::Groups;
 use super::refusal::Refusal;
+use super::run::Made;
 use super::shape::Shape;
 use super::together::pass_barriers_together;
 use crate::abi::KERNEL_SYMBOL;
 use crate::split::MARKER;
+
+mod large;
+mod tensor;
 
 /// A kernel's function of one thread: `%x` is the position, `%index` the linear index, both aligned.
 fn source(body: &str) -> String {
@@ -487,15 +491,20 @@ fn vectorized(body: &str) -> Result<String, Refusal> {
 }
 
 fn vectorized_as(choice: EngineChoice, body: &str) -> Result<String, Refusal> {
+    made(choice, Size::Unrolled, body).map(|(text, _)| text)
+}
+
+fn made(choice: EngineChoice, size: Size, body: &str) -> Result<(String, Made), Refusal> {
     let context = Context::new();
     let mut module = context.parse_ir(&source(body)).unwrap();
     let rows = SimdgroupRows::One;
-    let request = Request { rows, whole_simdgroups: true, has_lane_operations: body.contains("openmps_lane"), choice };
+    let has_lane_operations = body.contains("openmps_lane");
+    let request = Request { rows, whole_simdgroups: true, has_lane_operations, choice, size };
     request.check_source(module.function(KERNEL_SYMBOL).unwrap())?;
     let machine = TargetMachine::generic(CodeGenLevel::Default).unwrap();
-    super::run(&mut module, &machine, request)?;
+    let made = super::run(&mut module, &machine, request)?;
     module.verify().unwrap_or_else(|error| panic!("{error} in\n{module}"));
-    Ok(module.to_string())
+    Ok((module.to_string(), made))
 }
 
 #[test]

@@ -551,7 +551,7 @@ fn check_convolution(random: &mut Random, case: &Convolution) {
     let name = kind.name;
     let run_function = format!("@__tensorops_impl_convolution2d_op_run_cooperative_dv_{name}_dv_{name}_f32");
     let prefix = "@__tensorops_impl_conv2d_cooperative_destination_";
-    let types = format!("i32 {0}, i32 {0}, i32 {1}", kind.data_type, F32.data_type);
+    let types = format!("i32 {1}, i32 {0}, i32 {0}", kind.data_type, F32.data_type);
     let words = [
         &[outputs, width, height, 1][..],
         &[-1, 4096, 4096, 1],

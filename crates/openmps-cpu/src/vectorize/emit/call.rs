@@ -6,6 +6,7 @@ use super::super::marker::{LANE_INDEX, MATRIX_LOAD, MATRIX_STORE, Marker};
 use super::super::refusal::Refusal;
 use super::super::shape::Shape;
 use super::super::transfer::is_pure;
+use super::tensor::TENSOR_OPERATION;
 use super::{Emitter, WIDTH};
 use crate::split::MARKER;
 
@@ -59,9 +60,11 @@ impl<'m> Emitter<'_, 'm> {
         if name.starts_with(MATRIX_STORE) {
             return self.matrix_store(call);
         }
-        if name.starts_with("openmps_tensor") || function.as_value().as_function().is_some_and(|f| !f.is_declaration())
-        {
-            return Err(if function.is_declaration() { Refusal::NeedsFibers } else { Refusal::Recursion });
+        if name == TENSOR_OPERATION {
+            return self.tensor_operation(call);
+        }
+        if !function.is_declaration() {
+            return Err(Refusal::Recursion);
         }
         let intrinsic = function.intrinsic_name();
         let arguments = call.arguments();

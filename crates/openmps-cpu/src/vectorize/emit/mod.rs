@@ -23,6 +23,7 @@ mod lanes;
 mod matrix;
 mod memory;
 mod rows;
+mod tensor;
 mod turn;
 mod value;
 
