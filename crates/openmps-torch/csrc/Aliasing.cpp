@@ -11,6 +11,7 @@
 
 #include <atomic>
 #include <cstring>
+#include <utility>
 
 namespace openmps {
 
@@ -192,21 +193,43 @@ void writeBackStorage(c10::TensorImpl* target, const at::Tensor& alias, const Al
 struct ImplKeeper {
   ~ImplKeeper() {
     threadState.keeps_impls = false;
+    if (threadState.number != nullptr) {
+      c10::raw::intrusive_ptr::decref(std::exchange(threadState.number, nullptr));
+    }
     while (threadState.impl_count != 0) {
       c10::raw::intrusive_ptr::decref(threadState.impls[--threadState.impl_count]);
     }
   }
 };
 
-// A new alias for one call, and from now on a place to keep its TensorImpl in.
-C10_NOINLINE at::Tensor borrowNewAlias(const at::Tensor& tensor, ThreadState& thread) {
+// Lets the thread keep TensorImpls from now on, unless it is about to end.
+void startKeeping(ThreadState& thread) {
   static thread_local bool has_keeper = false;
   if (!has_keeper) {
     static thread_local ImplKeeper keeper;
     has_keeper = true;
     thread.keeps_impls = true;
   }
+}
+
+// A new alias for one call, and from now on a place to keep its TensorImpl in.
+C10_NOINLINE at::Tensor borrowNewAlias(const at::Tensor& tensor, ThreadState& thread) {
+  startKeeping(thread);
   return cpuAlias(tensor);
+}
+
+// A float tensor without dimensions that counts as a number, on memory of its own.
+C10_NOINLINE at::Tensor newNumber() {
+  auto* host = getHostAllocator();
+  auto number = c10::make_intrusive<c10::TensorImpl>(
+      c10::TensorImpl::VIEW,
+      c10::Storage(
+          c10::Storage::use_byte_size_t(), sizeof(float), host->allocate(sizeof(float)), host, /*resizable=*/false),
+      c10::DispatchKeySet(c10::DispatchKey::CPU),
+      caffe2::TypeMeta::Make<float>());
+  number->set_sizes_contiguous({});
+  number->set_wrapped_number(true);
+  return at::Tensor(std::move(number));
 }
 
 } // namespace
@@ -293,6 +316,32 @@ void returnAlias(at::Tensor& alias, ThreadState& thread) {
   alias.unsafeReleaseTensorImpl();
   TensorImplAccess::storage(impl) = c10::Storage();
   thread.impls[thread.impl_count++] = impl;
+}
+
+bool isNumberForFloat(const at::Tensor& self, const at::Tensor& other) {
+  const auto* number = other.unsafeGetTensorImpl();
+  return number->is_wrapped_number() && self.scalar_type() == at::kFloat &&
+      (number->dtype() == caffe2::TypeMeta::Make<double>() || number->dtype() == caffe2::TypeMeta::Make<int64_t>());
+}
+
+at::Tensor borrowNumber(const at::Tensor& number, ThreadState& thread) {
+  startKeeping(thread);
+  auto* kept = thread.number;
+  at::Tensor result;
+  if (C10_LIKELY(kept != nullptr && c10::raw::intrusive_ptr::use_count(kept) == 1)) {
+    result = at::Tensor(c10::intrusive_ptr<c10::TensorImpl, c10::UndefinedTensorImpl>::unsafe_reclaim_from_nonowning(kept));
+  } else {
+    result = newNumber();
+    if (kept == nullptr && thread.keeps_impls) {
+      thread.number = at::Tensor(result).unsafeReleaseTensorImpl();
+    }
+  }
+  const auto* source = number.unsafeGetTensorImpl();
+  const void* bytes = source->data();
+  *static_cast<float*>(result.unsafeGetTensorImpl()->mutable_data()) = source->dtype() == caffe2::TypeMeta::Make<double>()
+      ? static_cast<float>(*static_cast<const double*>(bytes))
+      : static_cast<float>(*static_cast<const int64_t*>(bytes));
+  return result;
 }
 
 at::Tensor adopt(at::Tensor&& result, const AliasMap* map) {

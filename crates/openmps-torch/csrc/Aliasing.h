@@ -68,7 +68,38 @@ class ScopedAlias {
   at::Tensor alias_;
 };
 
-// The same for an argument that may be left out.
+// Whether `other` is a number of the caller's (`x * 0.5`) that a kernel for `self` first converts to float.
+bool isNumberForFloat(const at::Tensor& self, const at::Tensor& other);
+
+// The number as float, for one call. The kernel's own conversion would go through the dispatcher three times (a copy's result, the
+// copy, its strides), which takes longer than a small op.
+at::Tensor borrowNumber(const at::Tensor& number, ThreadState& thread);
+
+// The second operand of an op that computes in the common dtype of both: an alias as above, numbers as float where that is it.
+class ScopedOperand {
+ public:
+  ScopedOperand(const at::Tensor& self, const at::Tensor& other, ThreadState& thread)
+      : thread_(thread),
+        is_number_(C10_UNLIKELY(!isMps(other)) && isNumberForFloat(self, other)),
+        alias_(is_number_ ? borrowNumber(other, thread) : borrowAlias(other, thread)) {}
+  ~ScopedOperand() {
+    if (!is_number_) {
+      returnAlias(alias_, thread_);
+    }
+  }
+  ScopedOperand(const ScopedOperand&) = delete;
+  ScopedOperand& operator=(const ScopedOperand&) = delete;
+  operator const at::Tensor&() const { // NOLINT: as above
+    return alias_;
+  }
+
+ private:
+  ThreadState& thread_;
+  const bool is_number_;
+  at::Tensor alias_;
+};
+
+// A CPU tensor over the memory of an argument that may be left out.
 class ScopedOptionalAlias {
  public:
   ScopedOptionalAlias(const std::optional<at::Tensor>& tensor, ThreadState& thread) : thread_(thread) {

@@ -138,6 +138,32 @@ struct FastArgument<const c10::List<std::optional<at::Tensor>>&> {
   }
 };
 
+// Ops whose kernels convert both operands to the common dtype before anything else.
+constexpr bool computesInCommonDtype(std::string_view op) {
+  for (const std::string_view name :
+       {"add.Tensor", "add_.Tensor", "sub.Tensor", "sub_.Tensor", "mul.Tensor", "mul_.Tensor", "div.Tensor", "div_.Tensor"}) {
+    if (op == name) {
+      return true;
+    }
+  }
+  return false;
+}
+
+// What argument `A` of `op` becomes. `self` is the op's first argument.
+template <const FastOp& op, class A, class Self>
+decltype(auto) aliasFor(const Self& self, std::remove_reference_t<A>& value, ThreadState& thread) {
+  if constexpr (std::is_same_v<std::decay_t<A>, at::Tensor> && computesInCommonDtype(op.name)) {
+    return ScopedOperand(self, value, thread);
+  } else {
+    return FastArgument<A>::alias(value, thread);
+  }
+}
+
+template <class First, class... Rest>
+const First& firstOf(const First& first, const Rest&...) {
+  return first;
+}
+
 // Whether a result owns its memory. A kernel that returned an argument or a view of one has to be called the boxed way, which
 // knows whose memory that is.
 inline bool isFresh(const at::Tensor& result) {
@@ -232,7 +258,7 @@ struct FunctionalKernel<op, R (*)(A...), function> {
     FastCheck<op, A...>::run(profiled, arguments...);
     try {
       const CpuKernelScope scope;
-      R results = function(FastArgument<A>::alias(arguments, scope.thread())...);
+      R results = function(aliasFor<op, A>(firstOf(arguments...), arguments, scope.thread())...);
       if (C10_LIKELY(isFresh(results))) {
         return adoptResult(std::move(results));
       }
@@ -257,7 +283,7 @@ struct InplaceKernel<op, at::Tensor& (*)(at::Tensor&, A...), function> {
       if (C10_LIKELY(!(isSame<A>(self, arguments) || ...))) {
         const CpuKernelScope scope;
         ScopedAlias self_alias(self, scope.thread());
-        function(self_alias.get(), FastArgument<A>::alias(arguments, scope.thread())...);
+        function(self_alias.get(), aliasFor<op, A>(self, arguments, scope.thread())...);
         return self;
       }
     } catch (const c10::NotImplementedError&) {

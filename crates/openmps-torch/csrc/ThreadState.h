@@ -19,6 +19,9 @@ struct ThreadState {
   bool keeps_impls = false;
   size_t impl_count = 0;
   std::array<c10::TensorImpl*, 8> impls{};
+  // The float tensor without dimensions that a number becomes (Aliasing.cpp); owned, null before the first and when the thread
+  // ends.
+  c10::TensorImpl* number = nullptr;
 };
 
 // Plain data without constructor and destructor: no access checks whether it exists.
