@@ -6,6 +6,8 @@ import threading
 import pytest
 import torch
 
+import snippets
+
 OPERATORS = {
     "add": operator.add, "sub": operator.sub, "mul": operator.mul, "div": operator.truediv,
     "add_": lambda x, n: x.clone().add_(n), "sub_": lambda x, n: x.clone().sub_(n),
@@ -73,6 +75,17 @@ def test_results_do_not_share_the_number():
     saved = torch.ones(3, device="mps", requires_grad=True) * 4.0
     torch.ones(3, device="mps") * 5.0
     assert saved.grad_fn._saved_other.item() == 4.0
+
+
+def test_numbers_take_no_memory_of_the_device():
+    code = """
+        import torch
+        x = torch.ones(4, device="mps")
+        before = torch.mps.current_allocated_memory()
+        x.mul_(0.5).add_(1)
+        print(torch.mps.current_allocated_memory() == before, x.tolist())
+    """
+    assert snippets.output(code) == "True [1.5, 1.5, 1.5, 1.5]"
 
 
 def test_threads_have_numbers_of_their_own():

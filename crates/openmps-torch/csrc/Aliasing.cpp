@@ -6,6 +6,7 @@
 #include "Status.h"
 #include "TensorImplAccess.h"
 
+#include <c10/core/CPUAllocator.h>
 #include <c10/core/InferenceMode.h>
 #include <c10/core/impl/LocalDispatchKeySet.h>
 
@@ -218,9 +219,10 @@ C10_NOINLINE at::Tensor borrowNewAlias(const at::Tensor& tensor, ThreadState& th
   return cpuAlias(tensor);
 }
 
-// A float tensor without dimensions that counts as a number, on memory of its own.
+// A float tensor without dimensions that counts as a number. Its memory is none of the device's, whose counters it would raise
+// for as long as the thread lives.
 C10_NOINLINE at::Tensor newNumber() {
-  auto* host = getHostAllocator();
+  auto* host = c10::GetDefaultCPUAllocator();
   auto number = c10::make_intrusive<c10::TensorImpl>(
       c10::TensorImpl::VIEW,
       c10::Storage(
