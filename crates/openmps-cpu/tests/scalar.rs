@@ -22,6 +22,8 @@ mod floats;
 mod harness;
 #[path = "kernels/lanes.rs"]
 mod lanes;
+#[path = "kernels/large.rs"]
+mod large;
 #[path = "kernels/libraries.rs"]
 mod libraries;
 #[path = "kernels/table.rs"]

@@ -13,6 +13,7 @@ mod errors;
 mod floats;
 mod harness;
 mod lanes;
+mod large;
 mod libraries;
 mod table;
 mod tensors;
