@@ -225,6 +225,29 @@ def test_an_event_moves_to_the_stream_that_records_it(slow):
     assert y.tolist() == [16777216.0] * 4
 
 
+def test_a_generic_event_gives_its_id_back():
+    number = torch._C._mps_acquireEvent(False)
+    torch._C._mps_releaseEvent(number)
+    event = torch.Event("mps")
+    assert event.query()  # never recorded, so nothing is left to wait for
+    event.record()  # takes the id now
+    taken = torch._C._mps_acquireEvent(False)
+    assert taken != number
+    event.synchronize()
+    del event
+    assert torch._C._mps_acquireEvent(False) == number
+    for used in (number, taken):
+        torch._C._mps_releaseEvent(used)
+
+
+def test_a_generic_event_without_a_clock():
+    first, second = torch.Event("mps"), torch.Event("mps")
+    first.record()
+    second.record()
+    with pytest.raises((RuntimeError, ValueError), match="enable_timing"):
+        first.elapsed_time(second)
+
+
 # Fallback, dtypes, copies
 
 
@@ -260,6 +283,24 @@ def test_wide_scalars_of_the_cpu_are_narrowed():
         assert result.dtype == torch.float32
     assert torch.equal((x * wide).cpu(), torch.ones(3) * wide)
     assert (x * torch.tensor(2j, dtype=torch.complex128)).dtype == torch.complex64
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.int64, torch.bool])
+def test_wide_types_are_reached_on_the_host(dtype):
+    source = torch.tensor([[1.0, 0.0, 3.0], [0.0, 5.0, 7.0]]).to(dtype)
+    x = source.to("mps")
+    for view, expected in ((x, source), (x.t(), source.t()), (x[:, 1:], source[:, 1:])):
+        assert torch.equal(view.to("cpu", torch.float64), expected.double())
+        assert torch.equal(view.cpu().double(), expected.double())
+        assert torch.equal(view.to("cpu", torch.complex128), expected.to(torch.complex128))
+        assert torch.equal(view.to("cpu", torch.float64, non_blocking=True), expected.double())
+
+
+def test_devices_compare_as_written():
+    assert torch.device("mps") != torch.device("mps:0")
+    assert torch.ones(1, device="mps").untyped_storage().mps().device == torch.device("mps:0")
+    storage = torch.ones(1, device="mps").untyped_storage()
+    assert storage.mps() is storage
 
 
 def test_copies_of_nothing_and_into_nothing():

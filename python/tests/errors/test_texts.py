@@ -350,6 +350,8 @@ UNREACHABLE = {
     "failed to create OS signpost log for intervals profiler": "traces take the place of signposts",
     "Cannot install SIGINT handler for MPSProfiler.": "the system call cannot fail with these arguments",
     "Skipping device ": "there is one device",
+    "The MPS backend is supported on MacOS 1": "the announced version is never too old",
+    "PyTorch code is not compiled with MPS enabled": "the device is there, or nothing of it is",
     "Dispatch dimensions must be less than 3 and non-empty": "checked before, with another text",
     "size and group_size must have same number of dimensions": "checked before, with another text",
     "Failed to create metal library, error: ": "what is no diagnostic names the limit that was met",
