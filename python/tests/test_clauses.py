@@ -296,6 +296,15 @@ def test_wide_types_are_reached_on_the_host(dtype):
         assert torch.equal(view.to("cpu", torch.float64, non_blocking=True), expected.double())
 
 
+@pytest.mark.parametrize("dtype", [torch.float8_e5m2, torch.float8_e4m3fnuz, torch.complex128])
+def test_types_that_metal_has_not_are_kept_as_bytes(dtype):
+    source = torch.tensor([1.0, -0.5, 3.0]).to(dtype)
+    x = source.to("mps")
+    assert x.dtype == dtype and torch.equal(x.cpu().view(torch.uint8), source.view(torch.uint8))
+    assert torch.equal(x.to("cpu", torch.complex64), source.to(torch.complex64))
+    assert torch.equal(torch.tensor([1.0, -0.5, 3.0]).to("mps", dtype).cpu().view(torch.uint8), source.view(torch.uint8))
+
+
 def test_devices_compare_as_written():
     assert torch.device("mps") != torch.device("mps:0")
     assert torch.ones(1, device="mps").untyped_storage().mps().device == torch.device("mps:0")

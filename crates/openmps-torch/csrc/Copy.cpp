@@ -9,6 +9,7 @@
 #include "MPSStream.h"
 #include "Profile.h"
 #include "Registration.h"
+#include "Widening.h"
 
 #include <ATen/ExpandUtils.h>
 #include <ATen/core/LegacyTypeDispatch.h>
@@ -26,16 +27,14 @@ bool isSupportedPair(const at::Tensor& dst, const at::Tensor& src) {
   return known(dst) && known(src);
 }
 
-bool isDouble(at::ScalarType dtype) {
-  return dtype == at::kDouble || dtype == at::kComplexDouble;
-}
-
-// The real backend converts before it copies, and Metal has no double.
+// The real backend converts by a kernel on the device before it copies.
 void checkCastOnDevice(const at::Tensor& dst, const at::Tensor& src) {
-  TORCH_CHECK(
-      !src.is_mps() || !isDouble(dst.scalar_type()) || dst.scalar_type() == src.scalar_type(),
-      "Undefined type ",
-      dst.scalar_type());
+  if (C10_LIKELY(!src.is_mps() || dst.scalar_type() == src.scalar_type())) {
+    return;
+  }
+  for (const auto dtype : {dst.scalar_type(), src.scalar_type()}) {
+    TORCH_CHECK(!isUnknownToMetal(dtype), "Undefined type ", dtype);
+  }
 }
 
 void orderWithQueuedKernels(const at::Tensor& dst, const at::Tensor& src, bool non_blocking) {
@@ -81,7 +80,7 @@ at::Tensor& copy_(at::Tensor& self, const at::Tensor& src, bool non_blocking) {
   return self;
 }
 
-// to("cpu", torch.float64) moves first and converts there.
+// to("cpu", torch.float64) moves first and converts there, and so does what comes from such a type.
 at::Tensor toCopy(
     const at::Tensor& self,
     std::optional<at::ScalarType> dtype,
@@ -90,7 +89,8 @@ at::Tensor toCopy(
     std::optional<bool> pin_memory,
     bool non_blocking,
     std::optional<at::MemoryFormat> memory_format) {
-  const bool converts_on_host = device && device->is_cpu() && dtype && isDouble(*dtype);
+  const bool converts_on_host = device && device->is_cpu() && dtype && *dtype != self.scalar_type() &&
+      (isUnknownToMetal(*dtype) || isUnknownToMetal(self.scalar_type()));
   const auto moved = at::native::_to_copy(
       self,
       converts_on_host ? std::nullopt : dtype,

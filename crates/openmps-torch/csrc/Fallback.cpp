@@ -341,7 +341,21 @@ torch::CppFunction redispatchKernel(const CheckedOp& op) {
   return torch::CppFunction::makeFromBoxedFunctor(std::make_unique<RedispatchFunctor>(op));
 }
 
+// What brings a call here from an unboxed kernel may be a type that Metal has not, which the real backend has a text for.
+static void checkDtypes(const Stack& stack) {
+  for (const auto& value : stack) {
+    const bool is_refused = value.isTensor() && value.toTensor().defined() && isMps(value.toTensor()) &&
+        isUnknownToMetal(value.toTensor().scalar_type());
+    TORCH_CHECK_TYPE(
+        !is_refused,
+        "Trying to convert ",
+        value.toTensor().scalar_type(),
+        " to the MPS backend but it does not have support for that dtype.");
+  }
+}
+
 void redispatchBoxed(const CheckedOp& op, Stack* stack) {
+  checkDtypes(*stack);
   const auto handle = handleOf(op);
   redispatch(handle, c10::DispatchKeySet(c10::DispatchKey::MPS), stack, *makePlan(handle.schema()));
 }

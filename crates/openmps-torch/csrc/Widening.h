@@ -16,6 +16,21 @@ inline bool isNarrow(at::ScalarType dtype) {
       dtype == at::kUInt32;
 }
 
+// Whether Metal has no such type, although PyTorch has: tensors of it may be made and moved, and no kernel takes them.
+inline bool isUnknownToMetal(at::ScalarType dtype) {
+  switch (dtype) {
+    case at::ScalarType::Double:
+    case at::ScalarType::ComplexDouble:
+    case at::ScalarType::Float8_e5m2:
+    case at::ScalarType::Float8_e5m2fnuz:
+    case at::ScalarType::Float8_e4m3fnuz:
+    case at::ScalarType::Float8_e8m0fnu:
+      return true;
+    default:
+      return false;
+  }
+}
+
 // Dispatcher::redispatchBoxed for arguments some of which are narrow: if the kernel refuses the dtype, once more in a wide one.
 // What is raised is always about the narrow dtype.
 void redispatchWidening(

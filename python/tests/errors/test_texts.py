@@ -67,6 +67,13 @@ PROVOKED = [
         TypeError,
         lambda: torch.empty(2, dtype=torch.complex128, device="mps").exp(),
     ),
+    (
+        "Trying to convert Float8_e5m2 to the MPS backend but it does not have support for that dtype.",
+        TypeError,
+        lambda: torch.empty(2, dtype=torch.float8_e5m2, device="mps").exp(),
+    ),
+    ("Undefined type Float8_e5m2", RuntimeError, lambda: _x().to(torch.float8_e5m2)),
+    ("Undefined type Float8_e5m2", RuntimeError, lambda: torch.empty(2, dtype=torch.float8_e5m2, device="mps").float()),
     ("MPS supports tensors with dimensions <= 16, but got 17.", RuntimeError, lambda: torch.empty([1] * 17, device="mps")),
     ("Trying to create tensor with negative dimension -1: [-1]", RuntimeError, lambda: torch.empty(-1, device="mps")),
     ("Trying to create tensor with negative dimension -2: [3, -2]", RuntimeError, lambda: torch.empty(3, -2, device="mps")),
