@@ -37,18 +37,19 @@ _C_PRODUCT = """
         for (uint k = 0; k < n; k++) for (uint j = 0; j < n; j++) row[j] += a[i * n + k] * b[k * n + j];
     }"""
 
+# A SIMD-group for a block of BLOCK x BLOCK matrices of 8x8.
 _SIMDGROUP_PRODUCT = """
-        uint row = tile.y * 32, column = tile.x * 32;
-        simdgroup_matrix<float, 8, 8> sums[4][4];
-        for (uint i = 0; i < 4; i++) for (uint j = 0; j < 4; j++) sums[i][j] = simdgroup_matrix<float, 8, 8>(0.0f);
+        uint row = tile.y * 8 * BLOCK, column = tile.x * 8 * BLOCK;
+        simdgroup_matrix<float, 8, 8> sums[BLOCK][BLOCK];
+        for (uint i = 0; i < BLOCK; i++) for (uint j = 0; j < BLOCK; j++) sums[i][j] = simdgroup_matrix<float, 8, 8>(0.0f);
         for (uint k = 0; k < n; k += 8) {
-            simdgroup_matrix<TYPE, 8, 8> left[4], right[4];
-            for (uint i = 0; i < 4; i++) simdgroup_load(left[i], a + (row + 8 * i) * n + k, n);
-            for (uint j = 0; j < 4; j++) simdgroup_load(right[j], b + k * n + column + 8 * j, n);
-            for (uint i = 0; i < 4; i++) for (uint j = 0; j < 4; j++)
+            simdgroup_matrix<TYPE, 8, 8> left[BLOCK], right[BLOCK];
+            for (uint i = 0; i < BLOCK; i++) simdgroup_load(left[i], a + (row + 8 * i) * n + k, n);
+            for (uint j = 0; j < BLOCK; j++) simdgroup_load(right[j], b + k * n + column + 8 * j, n);
+            for (uint i = 0; i < BLOCK; i++) for (uint j = 0; j < BLOCK; j++)
                 simdgroup_multiply_accumulate(sums[i][j], left[i], right[j], sums[i][j]);
         }
-        for (uint i = 0; i < 4; i++) for (uint j = 0; j < 4; j++)
+        for (uint i = 0; i < BLOCK; i++) for (uint j = 0; j < BLOCK; j++)
             simdgroup_store(sums[i][j], y + (row + 8 * i) * n + column + 8 * j, n);"""
 
 
@@ -73,13 +74,15 @@ def _products(side: int) -> Iterator[Case]:
         }
         y[at.y * n + at.x] = sum;"""
     yield product("matmul_tiled", tiled, "at place", (side, side), (16, 16))
-    threads = (side, side // 32)
-    yield product("matmul_simdgroup", _SIMDGROUP_PRODUCT.replace("TYPE", "float"), "tile", threads, (32, 1), has_opencl=False)
+    for name, block in [("matmul_simdgroup", 4), ("matmul_simdgroup_64", 8)]:
+        text = _SIMDGROUP_PRODUCT.replace("TYPE", "float").replace("BLOCK", str(block))
+        yield product(name, text, "tile", (32 * side // (8 * block), side // (8 * block)), (32, 1), has_opencl=False)
 
+    text = _SIMDGROUP_PRODUCT.replace("TYPE", "bfloat").replace("BLOCK", "8")
     narrow, other = a.bfloat16(), b.bfloat16()
     yield Case(
         "matmul_simdgroup_bf16", parameters("out float y, in bfloat a, in bfloat b, value uint n"), "tile",
-        _SIMDGROUP_PRODUCT.replace("TYPE", "bfloat"), [torch.zeros(side, side), narrow, other, side], threads, (32, 1),
+        text, [torch.zeros(side, side), narrow, other, side], (side // 2, side // 64), (32, 1),
         aten=lambda: torch.mm(narrow, other), expected=lambda: narrow.float() @ other.float(), has_opencl=False,
         flops=2 * side**3, tolerance=1e-3,
     )

@@ -4,7 +4,7 @@ use openmps_llvm::{BinaryOp, CastOp, Instruction, Opcode, PlainOp, Type, TypeKin
 
 use super::super::refusal::Refusal;
 use super::super::shape::Shape;
-use super::super::transfer::{Step, steps};
+use super::super::transfer::Step;
 use super::{Emitter, WIDTH};
 
 impl<'m> Emitter<'_, 'm> {
@@ -240,10 +240,10 @@ impl<'m> Emitter<'_, 'm> {
         let base = instruction.operand(0);
         let mut address = if self.analysis.shape(base).is_varying() { self.vector(base)? } else { self.scalar(base) };
         let byte = self.context().i8();
-        for step in steps(self.module, instruction).ok_or(Refusal::Instruction)? {
+        for step in self.analysis.private.steps(self.module, instruction).ok_or(Refusal::Instruction)? {
             match step {
                 Step::Field(bytes) => {
-                    let offset = self.context().i64().const_int(bytes * u64::from(WIDTH));
+                    let offset = self.context().i64().const_int(bytes.wrapping_mul(u64::from(WIDTH)));
                     address = self.builder.gep(byte, address, &[offset]);
                 }
                 Step::Index(index, bytes) => {

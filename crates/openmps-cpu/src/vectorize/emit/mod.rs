@@ -266,8 +266,8 @@ impl<'m> Emitter<'_, 'm> {
         for alloca in allocas {
             let ty = alloca.allocated_type().expect("an alloca allocates a type");
             let count = alloca.operand(0).as_const_int().ok_or(Refusal::Instruction)?;
-            // The same bytes in both layouts.
             let size = self.module.size_bytes(ty).saturating_mul(count);
+            let size = self.analysis.private.size_bytes(alloca.as_value(), size);
             bytes = bytes.saturating_add(size.saturating_mul(u64::from(WIDTH)));
             if bytes > PRIVATE_BYTES_MAX {
                 return Err(Refusal::PrivateMemory);
