@@ -26,7 +26,19 @@ const UNROLLED: &str = "kernel void sum(device float* out, constant uint& count,
   out[at] = total;
 }";
 
+/// A sum of lanes, which waits at each turn of a loop.
+const LANES: &str = "#include <metal_stdlib>
+using namespace metal;
+kernel void lanes(device float* out, constant uint& count, uint2 at [[thread_position_in_grid]]) {
+  float total = 0;
+  for (uint turn = 0; turn < count; turn++) total = total * 0.999f + simd_sum(float(at.x + at.y * turn)) / 3;
+  out[at.y * 40 + at.x] = total;
+}";
+
 const THREADS: usize = 1000;
+const LINE: Grid = Grid { threads: [1000, 1, 1], group: [250, 1, 1] };
+/// Threadgroups with rows of 16 threads, and of 8 at the edge.
+const TILES: Grid = Grid { threads: [40, 25, 1], group: [16, 16, 1] };
 const PATIENCE: Duration = Duration::from_secs(120);
 const AUTO: EngineOptions =
     EngineOptions { dump_dir: None, verify_each_pass: false, engine: EngineChoice::Auto, rows: SimdgroupRows::One };
@@ -65,14 +77,18 @@ fn kernel(engine: &CpuEngine, source: &CompiledSource) -> Arc<dyn CompiledKernel
 
 /// What a launch with `count` turns writes, as bits.
 fn launch(kernel: &dyn CompiledKernel, count: u32) -> Vec<u32> {
+    launch_grid(kernel, count, &LINE)
+}
+
+/// The same in threadgroups of `grid`.
+fn launch_grid(kernel: &dyn CompiledKernel, count: u32, grid: &Grid) -> Vec<u32> {
     let mut out = vec![0.0_f32; THREADS];
     let mut bindings = Bindings::default();
     let address = out.as_mut_ptr().expose_provenance() as u64;
     bindings.set(BufferIndex(0), Binding::Buffer { address, size_bytes: size_of_val(&*out) as u64 });
     bindings.set(BufferIndex(1), Binding::Bytes(Box::new(count.to_le_bytes())));
     let (sender, receiver) = channel();
-    let grid = Grid { threads: [u32::try_from(THREADS).unwrap(), 1, 1], group: [250, 1, 1] };
-    kernel.dispatch(&bindings, &grid, Box::new(move |result| sender.send(result).unwrap()));
+    kernel.dispatch(&bindings, grid, Box::new(move |result| sender.send(result).unwrap()));
     receiver.recv().unwrap().unwrap();
     out.into_iter().map(f32::to_bits).collect()
 }
@@ -200,4 +216,58 @@ fn a_kernel_may_be_dropped_while_it_is_compiled() {
         assert!(start.elapsed() < PATIENCE, "the kernel is kept");
         std::thread::sleep(Duration::from_millis(5));
     }
+}
+
+/// A compiler that notes which rows the vector code in the background was for, when it is there.
+struct Noted {
+    client: Arc<Client>,
+    made: Mutex<Vec<SimdgroupRows>>,
+}
+
+impl CodeGenerator for Noted {
+    fn generate(
+        &self,
+        air: &VerifiedAir,
+        signature: &KernelSignature,
+        options: &EngineOptions,
+    ) -> Result<Vec<u8>, EngineError> {
+        assert_eq!(options.engine, EngineChoice::Scalar, "no launch waits for vector code");
+        self.client.generate(air, signature, options)
+    }
+
+    fn generate_in_background(
+        &self,
+        air: &VerifiedAir,
+        signature: &KernelSignature,
+        options: &EngineOptions,
+    ) -> Result<Vec<u8>, EngineError> {
+        let object = self.client.generate_in_background(air, signature, options);
+        self.made.lock().unwrap().push(options.rows);
+        object
+    }
+}
+
+#[test]
+fn threadgroups_of_each_kind_get_vector_code_when_they_come() {
+    let folder = Folder::new("rows");
+    let noted = Arc::new(Noted { client: client(Some(folder.0.clone())), made: Mutex::default() });
+    let source = compiled(&noted.client, LANES);
+    let engine = CpuEngine::new(Arc::clone(&noted) as Arc<dyn CodeGenerator>);
+    let hot = kernel(&engine, &source);
+    let (start, expected) = (Instant::now(), launch_grid(hot.as_ref(), 100, &TILES));
+    let wanted = [SimdgroupRows::One, SimdgroupRows::Short(16), SimdgroupRows::Any];
+    while !wanted.iter().all(|rows| noted.made.lock().unwrap().contains(rows)) {
+        assert!(start.elapsed() < PATIENCE, "made is {:?}", noted.made);
+        assert_eq!(launch_grid(hot.as_ref(), 100, &TILES), expected);
+    }
+    for _ in 0..10 {
+        assert_eq!(launch_grid(hot.as_ref(), 100, &TILES), expected);
+    }
+    assert_eq!(noted.made.lock().unwrap().len(), wanted.len(), "each is made once");
+
+    let later = client(Some(folder.0.clone()));
+    let engine = CpuEngine::new(Arc::clone(&later) as Arc<dyn CodeGenerator>);
+    let warm = kernel(&engine, &source);
+    assert_eq!(launch_grid(warm.as_ref(), 100, &TILES), expected);
+    assert_eq!((later.process_id(), later.background_process_id()), (None, None), "all code was there");
 }
