@@ -14,7 +14,7 @@ pub const KERNEL_SYMBOL: &str = "openmps_kernel";
 /// The constant that an object exports.
 pub const INFO_SYMBOL: &str = "openmps_kernel_info";
 /// Changed whenever generated code and runtime would misunderstand each other; part of cache keys.
-pub const ABI_VERSION: u32 = 6;
+pub const ABI_VERSION: u32 = 7;
 
 /// Threads of one SIMD-group.
 pub const SIMD_WIDTH: usize = 32;
@@ -125,7 +125,8 @@ pub(crate) struct KernelInfo {
     pub(crate) vectorized: u32,
     /// A [`WholeSimdgroups`].
     pub(crate) whole_simdgroups: u32,
-    /// Why it was not vectorised though asked for; 0 for no reason.
+    /// Why it was not vectorised though asked for; 0 for no reason. Under [`EngineChoice::Auto`](openmps_engine::EngineChoice) the
+    /// object holds nothing else.
     pub(crate) refusal: u32,
 }
 

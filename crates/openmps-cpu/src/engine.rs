@@ -19,7 +19,8 @@ const KERNELS_MAX: usize = 4096;
 
 /// Makes a relocatable object of one kernel: in process with LLVM, or in another process, or from a cache on disk.
 pub trait CodeGenerator: Send + Sync {
-    /// The bytes of an ELF relocatable object that follows [`crate::abi`].
+    /// The bytes of an ELF relocatable object that follows [`crate::abi`]. Under [`EngineChoice::Auto`] it holds vector code, or why
+    /// there is none.
     ///
     /// # Errors
     /// See [`EngineError`].
@@ -119,25 +120,21 @@ impl CpuEngine {
         }
     }
 
-    /// Vector code, and other code for threadgroups that it does not suit; `object` is there already, or is made.
+    /// The kernel with other code for threadgroups that its vector code does not suit.
     fn vector(
         &self,
+        kernel: CpuKernel,
         air: &VerifiedAir,
         signature: &KernelSignature,
         options: &EngineOptions,
-        object: Option<&[u8]>,
-    ) -> Result<Arc<dyn CompiledKernel>, EngineError> {
-        let kernel = match object {
-            Some(object) => load(signature, object)?,
-            None => generate(self.generator.as_ref(), air, signature, options)?,
-        };
+    ) -> Arc<dyn CompiledKernel> {
         self.counters.count(&kernel);
         let heat = match options.engine {
             EngineChoice::Auto => self.heat.clone(),
             EngineChoice::Scalar | EngineChoice::Vector => Heat::Always,
         };
         let variants = Variants::new(self.source(air, signature, options), heat, None);
-        Ok(kernel::share(kernel.with_variants(variants)))
+        kernel::share(kernel.with_variants(variants))
     }
 
     fn source(&self, air: &VerifiedAir, signature: &KernelSignature, options: &EngineOptions) -> Source {
@@ -152,15 +149,16 @@ impl CpuEngine {
         signature: &KernelSignature,
         options: &EngineOptions,
     ) -> Result<Arc<dyn CompiledKernel>, EngineError> {
-        if let Some(object) = self.generator.cached(air, signature, options) {
-            // One that cannot be loaded is made again when its time comes.
-            if let Ok(kernel) = self.vector(air, signature, options, Some(&object)) {
-                return Ok(kernel);
-            }
-        }
+        // One that cannot be loaded is made again when its time comes.
+        let known = self.generator.cached(air, signature, options).and_then(|object| load(signature, &object).ok());
+        let refused = match known {
+            Some(code) if code.is_vectorized() => return Ok(self.vector(code, air, signature, options)),
+            other => other,
+        };
         let code = generate(self.generator.as_ref(), air, signature, &scalar(options))?;
-        if code.refusal().is_some() || options.dump_dir.is_some() {
-            self.counters.count(&code);
+        let refused = refused.as_ref().or_else(|| code.refusal().and(Some(&code)));
+        if refused.is_some() || options.dump_dir.is_some() {
+            self.counters.count(refused.unwrap_or(&code));
             return Ok(kernel::share(code));
         }
         Ok(TieredKernel::new(code, self.heat.clone(), self.ask(air, signature, options)))
@@ -224,7 +222,10 @@ impl Engine for CpuEngine {
         let kernel = match options.engine {
             EngineChoice::Auto => self.tiered(air, signature, options)?,
             EngineChoice::Scalar => kernel::share(generate(self.generator.as_ref(), air, signature, options)?),
-            EngineChoice::Vector => self.vector(air, signature, options, None)?,
+            EngineChoice::Vector => {
+                let code = generate(self.generator.as_ref(), air, signature, options)?;
+                self.vector(code, air, signature, options)
+            }
         };
         let mut kernels = self.kernels.lock().unwrap_or_else(PoisonError::into_inner);
         if kernels.len() >= KERNELS_MAX {

@@ -10,6 +10,7 @@
 
 pub mod air;
 pub mod bindings;
+pub mod coefficients;
 pub mod constants;
 pub mod counting;
 pub mod engine;

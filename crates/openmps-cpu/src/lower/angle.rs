@@ -7,10 +7,10 @@
 
 use std::fmt::Write as _;
 
+use openmps_engine::coefficients::{WIDE_HALF_PI, WIDE_WHOLE};
+
 use super::text::{Body, Ty, Value};
 
-/// π/2 as double and the rest.
-const HALF_PI: [f64; 2] = [std::f64::consts::FRAC_PI_2, 6.123_233_995_736_766e-17];
 /// From here on angles are huge.
 const HUGE: f32 = 1_073_741_824.0;
 /// The exponent field of [`HUGE`].
@@ -24,8 +24,6 @@ const TWO_OVER_PI: [u32; 8] =
 const PART_BITS: [u32; 3] = [29, 29, 53];
 /// The name of the table of factors.
 pub(super) const TABLE: &str = "@openmps_quarter_turns";
-/// Adding it makes the low bits of a double those of the whole number: 1.5 · 2⁵².
-const WHOLE: f64 = 6_755_399_441_055_744.0;
 
 /// The table of factors, as a global of LLVM IR.
 pub(super) fn table_text() -> String {
@@ -65,7 +63,7 @@ pub(super) fn reduce(body: &mut Body, x: &Value) -> (Value, Value) {
     let turns = body.binary("fmul", &wide, &Value::double(&double, std::f64::consts::FRAC_2_PI));
     let turns = body.intrinsic("llvm.rint", &[&turns]);
     let negated = body.value(&double, format_args!("fneg {turns}"));
-    let [high, low] = HALF_PI.map(|part| Value::double(&double, part));
+    let [high, low] = WIDE_HALF_PI.map(|part| Value::double(&double, part));
     let rest = body.intrinsic("llvm.fma", &[&negated, &high, &wide]);
     let rest = body.intrinsic("llvm.fma", &[&negated, &low, &rest]);
     let magnitude = body.intrinsic("llvm.fabs", &[x]);
@@ -74,7 +72,7 @@ pub(super) fn reduce(body: &mut Body, x: &Value) -> (Value, Value) {
         let (turns, rest) = reduce_huge(body, x, &magnitude);
         [turns, rest]
     });
-    let shifted = body.binary("fadd", &turns, &Value::double(&double, WHOLE));
+    let shifted = body.binary("fadd", &turns, &Value::double(&double, WIDE_WHOLE));
     let bits = body.cast("bitcast", &shifted, &x.ty.with("i64"));
     (body.cast("trunc", &bits, &x.ty.with("i32")), rest)
 }
@@ -105,7 +103,7 @@ fn reduce_huge(body: &mut Body, x: &Value, magnitude: &Value) -> (Value, Value) 
     let rest = body.binary("fsub", first, &turns);
     let rest = body.binary("fadd", &rest, second);
     let rest = body.binary("fadd", &rest, third);
-    let rest = body.binary("fmul", &rest, &Value::double(&double, HALF_PI[0]));
+    let rest = body.binary("fmul", &rest, &Value::double(&double, WIDE_HALF_PI[0]));
     let is_negative = body.compare("fcmp olt", x, &Value::float(&x.ty, 0.0));
     let mut mirrored = |value: &Value| {
         let negated = body.value(&double, format_args!("fneg {value}"));

@@ -17,6 +17,7 @@ mod matrix;
 pub(crate) mod order;
 mod polynomial;
 mod precise;
+mod root;
 mod simd;
 mod tensor;
 pub(crate) mod text;

@@ -8,10 +8,11 @@
 
 use std::f32::consts;
 
+use openmps_engine::coefficients::{COS, EXP2, LOG, LOG2_E, ROOT_BITS, SIN, WHOLE};
+
+use super::root;
 use super::text::{Body, Ty, Value};
 
-/// 2^f = 1 + f · P(f) for f in [0, 1): 2^-28.9.
-const EXP2: [f32; 6] = [0.693_147_06, 0.240_229_31, 0.055_485_282, 0.009_675_452, 0.001_246_784_7, 0.000_216_129_15];
 /// log2(1 + r) = r · P(r) for 1 + r in [√½, √2]: 2^-25.2.
 const LOG2: [f32; 9] = [
     consts::LOG2_E,
@@ -24,24 +25,13 @@ const LOG2: [f32; 9] = [
     -0.207_269_74,
     0.125_836_9,
 ];
-/// ln(1 + r) = r - r²/2 + r³ · P(r) for 1 + r in [√½, √2]: 2^-24.9.
-const LOG: [f32; 7] =
-    [0.333_339_1, -0.250_013_38, 0.199_630_63, -0.165_775_85, 0.149_147_69, -0.142_674_88, 0.087_004_36];
-/// sin(r) = r + r³ · P(r²) for |r| to π/4: 2^-28.
-const SIN: [f32; 3] = [-0.166_666_55, 0.008_332_16, -0.000_195_152_82];
-/// cos(r) = 1 - r²/2 + r⁴ · P(r²) for |r| to π/4: 2^-33.
-const COS: [f32; 3] = [0.041_666_646, -0.001_388_731_6, 2.443_315_7e-5];
 /// tanh(x) = x + x³ · P(x²) for |x| to 0.55: 2^-24.7.
 const TANH: [f32; 4] = [-0.333_329_47, 0.133_207_25, -0.052_671_812, 0.016_437_583];
 
-/// log2(e) and log2(10), each as float and the rest.
-const LOG2_E: [f32; 2] = [consts::LOG2_E, 1.925_963e-8];
+/// log2(10) as float and the rest.
 const LOG2_10: [f32; 2] = [consts::LOG2_10, 7.059_537e-8];
 /// π/2 in three parts, so that its multiples up to 2²² cancel to float accuracy.
 const HALF_PI: [f32; 3] = [consts::FRAC_PI_2, -4.371_139e-8, -1.715_124_5e-15];
-
-/// Adding it makes the low bits of a float those of the whole number: 1.5 · 2²³.
-const WHOLE: f32 = 12_582_912.0;
 
 /// The precise function `operation` of floats, or `None` where no polynomial here keeps its bound. Whole powers of two and their
 /// binary logarithms are exact.
@@ -63,10 +53,7 @@ pub(super) fn fast(body: &mut Body, operation: &str, x: &Value) -> Option<Value>
             body.binary("fmul", &binary, &Value::float(&x.ty, consts::LOG10_2))
         }
         "log2" => log2(body, x),
-        "rsqrt" => {
-            let root = body.intrinsic("llvm.sqrt", &[x]);
-            body.binary("fdiv", &Value::float(&x.ty, 1.0), &root)
-        }
+        "rsqrt" => root::reciprocal(body, x),
         "sin" => turn(body, x).sine(body),
         "sinpi" => half_turn(body, x).sine(body),
         "tan" => turn(body, x).tangent(body),
@@ -174,7 +161,7 @@ fn split(body: &mut Body, x: &Value) -> (Value, Value) {
     let int = x.ty.as_int();
     let bits = body.cast("bitcast", x, &int);
     // The bits of √½: from there on the exponent field counts.
-    let offset = body.binary("sub", &bits, &Value::int(&int, 0x3f35_04f3));
+    let offset = body.binary("sub", &bits, &Value::int(&int, i64::from(ROOT_BITS)));
     let exponent = body.binary("ashr", &offset, &Value::int(&int, 23));
     let exponent = body.cast("sitofp", &exponent, &x.ty);
     let field = body.binary("and", &offset, &Value::int(&int, -0x0080_0000));

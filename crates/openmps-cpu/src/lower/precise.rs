@@ -7,26 +7,12 @@
 
 use std::f32::consts;
 
+use openmps_engine::coefficients::{WIDE_LOG2, WIDE_ROOT_BITS};
+
 use super::angle;
 use super::polynomial::{self, Turn, clamp, multiply_add, polynomial};
 use super::text::{Body, Value};
 
-/// log2(1 + r) = r · P(r) for 1 + r in [√½, √2], in double: 2^-35.8.
-const LOG2: [f64; 13] = [
-    1.442_695_040_868_718_7,
-    -0.721_347_520_868_874_3,
-    0.480_898_361_384_902_66,
-    -0.360_673_674_784_749_6,
-    0.288_537_294_470_309_4,
-    -0.240_453_169_472_021_8,
-    0.206_175_328_905_917_53,
-    -0.180_300_469_745_033_91,
-    0.158_770_124_862_393_36,
-    -0.143_158_292_625_327_34,
-    0.144_748_265_688_545_74,
-    -0.142_830_484_311_399_72,
-    0.077_360_799_225_098_24,
-];
 /// atan(x) = x + x³ · P(x²) for |x| to 1: 2^-28.5.
 const ATAN: [f32; 9] = [
     -0.333_333,
@@ -119,7 +105,7 @@ fn log2(body: &mut Body, x: &Value) -> Value {
     let int = x.ty.as_int();
     let bits = body.cast("bitcast", x, &int);
     // The bits of √½: from there on the exponent field counts.
-    let offset = body.binary("sub", &bits, &Value::int(&int, 0x3fe6_a09e_667f_3bcd));
+    let offset = body.binary("sub", &bits, &Value::int(&int, WIDE_ROOT_BITS.cast_signed()));
     let exponent = body.binary("ashr", &offset, &Value::int(&int, 52));
     let exponent = body.cast("trunc", &exponent, &x.ty.with("i32"));
     let exponent = body.cast("sitofp", &exponent, &x.ty);
@@ -127,7 +113,7 @@ fn log2(body: &mut Body, x: &Value) -> Value {
     let mantissa = body.binary("sub", &bits, &field);
     let mantissa = body.cast("bitcast", &mantissa, &x.ty);
     let rest = body.binary("fsub", &mantissa, &Value::double(&x.ty, 1.0));
-    let mut terms = LOG2.iter().rev().map(|coefficient| Value::double(&x.ty, *coefficient));
+    let mut terms = WIDE_LOG2.iter().rev().map(|coefficient| Value::double(&x.ty, *coefficient));
     let highest = terms.next().expect("a polynomial has a coefficient");
     let inner = terms.fold(highest, |sum, term| multiply_add(body, &sum, &rest, &term));
     let logarithm = multiply_add(body, &inner, &rest, &exponent);

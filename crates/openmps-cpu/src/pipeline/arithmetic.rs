@@ -4,8 +4,9 @@
 //! Guarantees: later passes and code generators round each operation as it is written, so that scalar code, vector code and code of
 //! fibers give the same bits, and a thread's result does not depend on its place in the grid (LLVM would estimate reciprocals in
 //! vectors and divide in what is left of a loop). Products are fused into sums of the same function where they have no other use,
-//! and only where the CPU has the instruction. What fast math permits beyond (reassociation, reciprocals of constants) is done by
-//! one `instcombine`. Sums over a loop keep their order.
+//! and only where the CPU has the instruction. Divisions by a root are products with `air.fast_rsqrt`, and several divisions by one
+//! number are products with its reciprocal. What fast math permits beyond (reassociation, reciprocals of constants) is done by one
+//! `instcombine`. A division alone stays one: the divider works beside the rest. Sums over a loop keep their order.
 
 use openmps_engine::EngineError;
 use openmps_llvm::{BinaryOp, FastMath, Function, Instruction, Module, Opcode, PassOptions, TargetMachine, TypeKind};
@@ -24,6 +25,8 @@ pub(super) fn run(module: &mut Module<'_>, machine: &TargetMachine, kernel: &str
     module.run_passes(BEFORE, Some(machine), PassOptions::default()).map_err(internal)?;
     let fused = Fused::new(machine);
     for function in module.functions() {
+        by_roots(module, function);
+        by_reciprocals(module, function);
         fuse(module, function, fused);
         for instruction in function.instructions() {
             instruction.set_fast_math(FastMath::default());
@@ -58,6 +61,74 @@ impl Fused {
             _ => false,
         }
     }
+}
+
+/// The fast square root of floats, by what follows the name, and what divisions by it are.
+const ROOT: &str = "air.fast_sqrt.";
+const RECIPROCAL_ROOT: &str = "air.fast_rsqrt.";
+
+fn is_division(instruction: &Instruction<'_>) -> bool {
+    instruction.opcode() == Opcode::Binary(BinaryOp::FDiv)
+        && instruction.fast_math().contains(FastMath::ARCP)
+        && instruction.ty().scalar().kind() == TypeKind::Float
+}
+
+/// Makes products with reciprocal roots of divisions by roots that nothing else needs.
+fn by_roots<'m>(module: &'m Module<'_>, function: Function<'m>) {
+    for root in function.calls() {
+        let name = root.called_function().map(Function::name).unwrap_or_default();
+        let (Some(suffix), &[x]) = (name.strip_prefix(ROOT), root.arguments().as_slice()) else { continue };
+        let users: Vec<_> =
+            root.as_value().users().into_iter().filter_map(openmps_llvm::Value::as_instruction).collect();
+        let is_divided = |user: &Instruction<'m>| is_division(user) && user.operand(0) != root.as_value();
+        if root.ty().scalar().kind() != TypeKind::Float || users.is_empty() || !users.iter().all(is_divided) {
+            continue;
+        }
+        let ty = root.called_type().expect("a call has the type of what it calls");
+        let builder = module.builder();
+        builder.position_before(root);
+        let reciprocal = builder.call(module.declare(&format!("{RECIPROCAL_ROOT}{suffix}"), ty), &[x]);
+        users.into_iter().for_each(|division| multiply(module, division, reciprocal));
+        module.erase(root);
+    }
+}
+
+/// Makes products with one reciprocal of all divisions of a block by the same number, where there are several.
+fn by_reciprocals<'m>(module: &'m Module<'_>, function: Function<'m>) {
+    for block in function.blocks() {
+        let is_variable = |it: &Instruction<'m>| is_division(it) && !it.operand(1).is_constant();
+        let mut divisions: Vec<_> = block.instructions().into_iter().filter(is_variable).collect();
+        while let Some(&first) = divisions.first() {
+            let divisor = first.operand(1);
+            let (same, others) = divisions.into_iter().partition::<Vec<_>, _>(|it| it.operand(1) == divisor);
+            divisions = others;
+            if same.len() > 1 {
+                let builder = module.builder();
+                builder.position_before(first);
+                let reciprocal = builder.fdiv(first.ty().const_float(1.0), divisor);
+                let reciprocal = reciprocal.as_instruction().expect("the divisor is no constant");
+                same.into_iter().for_each(|division| multiply(module, division, reciprocal));
+            }
+        }
+    }
+}
+
+/// Makes `division` a product of its dividend, with its permissions, or `reciprocal` where that is 1.
+fn multiply<'m>(module: &'m Module<'_>, division: Instruction<'m>, reciprocal: Instruction<'m>) {
+    let dividend = division.operand(0);
+    let result = if dividend == division.ty().const_float(1.0) {
+        reciprocal.as_value()
+    } else {
+        let builder = module.builder();
+        builder.position_before(division);
+        let product = builder.fmul(dividend, reciprocal.as_value());
+        if let Some(product) = product.as_instruction() {
+            product.set_fast_math(division.fast_math());
+        }
+        product
+    };
+    division.as_value().replace_all_uses_with(result);
+    module.erase(division);
 }
 
 fn fuse<'m>(module: &'m Module<'_>, function: Function<'m>, fused: Fused) {
@@ -107,7 +178,8 @@ mod tests {
     fn after(body: &str, features: &str) -> String {
         let context = Context::new();
         let text = format!(
-            "define internal <2 x float> @product(<2 x float> %a, <2 x float> %b) {{\n\
+            "declare float @air.fast_sqrt.f32(float)\n\
+             define internal <2 x float> @product(<2 x float> %a, <2 x float> %b) {{\n\
              \x20 %m = fmul contract <2 x float> %a, %b\n  ret <2 x float> %m\n}}\n\
              define void @k(ptr %p, float %a, float %b, float %c, half %h, <2 x float> %v) {{\n{body}\n  ret void\n}}"
         );
@@ -159,6 +231,56 @@ mod tests {
         assert!(!after(&twice, "+fma").contains("llvm.fma"));
         let half = "  %m = fmul contract half %h, %h\n  %s = fadd contract half %m, %h\n  store half %s, ptr %p";
         assert!(!after(half, "+fma").contains("llvm.fma"));
+    }
+
+    #[test]
+    fn divisions_by_roots_are_products() {
+        let declared = |body: &str| {
+            let call = "%root = call float @air.fast_sqrt.f32(float %a)";
+            after(&format!("  {call}\n{body}"), "+fma")
+        };
+        let text = declared(
+            "  %x = fdiv arcp float 1.0, %root
+  store float %x, ptr %p
+  %y = fdiv arcp float %b, %root
+  %q = getelementptr i8, ptr %p, i64 4
+  store float %y, ptr %q",
+        );
+        assert!(!text.contains("fdiv") && !text.contains("call float @air.fast_sqrt"), "{text}");
+        assert_eq!(text.matches("call float @air.fast_rsqrt.f32(float %a)").count(), 1, "{text}");
+        assert_eq!(text.matches("fmul").count(), 1, "{text}");
+        // Without permission, where the root itself is needed, and where it is the dividend.
+        for kept in [
+            "  %x = fdiv contract float 1.0, %root\n  store float %x, ptr %p",
+            "  %x = fdiv arcp float 1.0, %root\n  store float %x, ptr %p\n\
+             \x20 %q = getelementptr i8, ptr %p, i64 4\n  store float %root, ptr %q",
+            "  %x = fdiv arcp float %root, %b\n  store float %x, ptr %p",
+        ] {
+            let text = declared(kept);
+            assert!(text.contains("fdiv") && !text.contains("fast_rsqrt"), "{text}");
+        }
+    }
+
+    #[test]
+    fn several_divisions_by_one_number_are_products() {
+        let twice = |flags: &str| {
+            format!(
+                "  %x = fdiv {flags} float %a, %c
+  %y = fdiv {flags} float %b, %c
+  %r = fadd {flags} float %y, 1.0
+  %n = call <2 x float> @product(<2 x float> %v, <2 x float> %v)
+  store <2 x float> %n, ptr %p
+  %q = getelementptr i8, ptr %p, i64 8
+  store float %x, ptr %q
+  %o = getelementptr i8, ptr %p, i64 12
+  store float %r, ptr %o"
+            )
+        };
+        let text = after(&twice("arcp contract"), "+fma");
+        assert!(text.contains("fdiv float 1.000000e+00, %c"), "{text}");
+        assert_eq!(text.matches("fdiv").count(), 1, "{text}");
+        assert!(text.contains("@llvm.fma.f32(float %b, "), "the product is fused: {text}");
+        assert_eq!(after(&twice("contract"), "+fma").matches("fdiv").count(), 2);
     }
 
     #[test]

@@ -2,12 +2,13 @@
 
 use openmps_engine::{EngineError, KernelSignature};
 use openmps_llvm::opcode::PlainOp;
-use openmps_llvm::{Function, Module, TargetMachine, Value};
+use openmps_llvm::{Context, Function, Module, TargetMachine, Value};
 
 use super::entry::Form;
-use super::{isolate, link_text};
-use crate::abi::{ABI_VERSION, INFO_SYMBOL, INFO_WORDS, KernelInfo, Mode, PRIVATE_BYTES_MAX};
+use super::{internal, isolate, link_text};
+use crate::abi::{ABI_VERSION, INFO_SYMBOL, INFO_WORDS, KERNEL_SYMBOL, KernelInfo, Mode, PRIVATE_BYTES_MAX};
 use crate::lower::order::weak_topological_order;
+use crate::vectorize::Refusal;
 
 /// How many times a loop is taken to run, for the estimate of work.
 const LOOP_TURNS: u32 = 8;
@@ -103,9 +104,40 @@ pub(super) fn store(
     signature: &KernelSignature,
 ) -> Result<(), EngineError> {
     info.private_bytes = private_bytes(module, info.frame_bytes / info.step_threads, signature)?;
+    link_text(module, machine, &constant_text(info))
+}
+
+fn constant_text(info: KernelInfo) -> String {
     let words: Vec<String> = info.to_words().iter().map(|word| format!("i32 {word}")).collect();
-    let text = format!("@{INFO_SYMBOL} = constant [{INFO_WORDS} x i32] [{}]\n", words.join(", "));
-    link_text(module, machine, &text)
+    format!("@{INFO_SYMBOL} = constant [{INFO_WORDS} x i32] [{}]\n", words.join(", "))
+}
+
+/// A module that says why there is no vector code; its kernel does nothing and is not for use.
+pub(super) fn of_refusal<'c>(
+    context: &'c Context,
+    machine: &TargetMachine,
+    refusal: Refusal,
+) -> Result<Module<'c>, EngineError> {
+    let info = KernelInfo {
+        version: ABI_VERSION,
+        mode: Mode::Loop as u32,
+        flat: 0,
+        threadgroup_memory_bytes: 0,
+        private_bytes: 0,
+        cost: 0,
+        used_arguments: [0; 4],
+        compared_arguments: [0; 4],
+        frame_bytes: 0,
+        step_threads: 1,
+        vectorized: 0,
+        whole_simdgroups: 0,
+        refusal: refusal.number(),
+    };
+    let text = format!("define void @{KERNEL_SYMBOL}(ptr %context) {{\n  ret void\n}}\n{}", constant_text(info));
+    let module = context.parse_ir(&text).map_err(internal)?;
+    module.set_triple(machine.triple());
+    module.set_data_layout(&machine.data_layout());
+    Ok(module)
 }
 
 /// Bytes of all stack arrays, with room for the frames of functions that call themselves. Together with `frame_bytes` of one thread they

@@ -170,6 +170,11 @@ fn emit_for(
             }
         }
     }
+    // Scalar code has a request of its own under `auto`.
+    if let Some(reason) = refusal.filter(|_| options.engine == EngineChoice::Auto) {
+        let mut module = facts::of_refusal(&context, machine, reason)?;
+        return emitter(machine, &mut module).map_err(internal);
+    }
     let mut module = context.parse_bitcode(air.bitcode()).map_err(internal)?;
     build(&mut module, machine, signature, options, waiting, refusal)?;
     emitter(machine, &mut module).map_err(internal)
@@ -192,7 +197,8 @@ fn build(
     let kernel = prepare(module, machine, signature, &mut observer)?;
     let meeting = lower_intrinsics(module, machine, signature)?;
     observer.after("lower", module)?;
-    let refusal = refusal.or_else(|| is_straight(module, meeting).then_some(Refusal::Straight));
+    let is_straight = is_straight(module, meeting);
+    let refusal = refusal.or_else(|| is_straight.then_some(Refusal::Straight));
     let form = form(module, meeting, waiting);
     let flat = link_entry(module, machine, &kernel, signature, form)?;
     let keeps_large = form == Form::Loop && !threadgroup::has_variables(module);
@@ -215,7 +221,7 @@ fn build(
         facts.frame_bytes = u32::try_from(barriers::run(module, machine)?).unwrap_or(u32::MAX);
         observer.after("barriers", module)?;
     }
-    optimize::run(module, machine, form)?;
+    optimize::run(module, machine, is_straight)?;
     observer.after("optimize", module)?;
     check_calls(module, signature)?;
     facts::store(module, machine, facts, signature)

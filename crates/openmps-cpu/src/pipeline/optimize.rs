@@ -1,18 +1,17 @@
-//! What LLVM does with a kernel before it makes machine code of it.
+//! What LLVM does with a kernel's scalar code before it makes machine code of it.
 //!
-//! Guarantees: one of three lists by the function's form and size, the same for the same module. Ordinary kernels get LLVM's own
-//! `default<O2>`. Its search for vectors in straight code (`slp-vectorizer`) cannot be switched off by LLVM 22's options, and takes
-//! four fifths of the time of sorting networks and of attention on matrices (PyTorch's `mb_sort_block_fkey_float`: 1.25 of 1.4
-//! seconds) without finding any: code of fibers has few operations between two switches. Code of fibers and large code have lists of
-//! their own.
+//! Guarantees: one of three lists by the kernel's flow and size, the same for the same module. They are short: LLVM's own
+//! `default<O2>` takes half as long again for code that is no faster here, since functions are inlined already and it does most of
+//! its work twice. Its search for vectors in straight code (`slp-vectorizer`) is for straight kernels alone: it takes four fifths of the
+//! time of sorting networks and of attention on matrices (PyTorch's `mb_sort_block_fkey_float`: 1.25 of 1.4 seconds) without finding
+//! any. Loops that stay are not unrolled: a kernel that has them becomes vector code when it is hot.
 
 use openmps_engine::EngineError;
 use openmps_llvm::{Module, PassOptions, TargetMachine};
 
-use super::entry::Form;
 use super::internal;
 
-/// Most instructions of a kernel that `default<O2>` gets. Above, looking for vectors and unrolling take a third of the time
+/// Most instructions of a kernel whose loops may become vectors. Above, looking for vectors and unrolling take a third of the time
 /// (PyTorch's `igammac`, 19,000 instructions: the short list takes 0.8 instead of 1.3 seconds and makes two thirds of the code),
 /// and branches leave few of them.
 pub(super) const ORDINARY_INSTRUCTIONS_MAX: usize = 3000;
@@ -27,23 +26,24 @@ const VECTORIZE: &str = "loop(loop-rotate,loop-deletion),inject-tli-mappings,loo
 /// Last, branches and what is left of vectors get the form that the code generator wants.
 const FINISH: &str = "simplifycfg<hoist-common-insts;sink-common-insts;switch-to-lookup;forward-switch-cond>,\
     instcombine<no-verify-fixpoint>,vector-combine,div-rem-pairs";
-/// Unrolls what is left of loops.
-const UNROLL: &str = "loop-unroll<O2>,instcombine<no-verify-fixpoint>,loop-mssa(licm),simplifycfg";
+/// Neighbours in straight code become vectors.
+const PACK: &str = "slp-vectorizer";
 
-/// Optimizes the module of a kernel of form `form`.
-pub(super) fn run(module: &mut Module<'_>, machine: &TargetMachine, form: Form) -> Result<(), EngineError> {
+/// Optimizes the module of a kernel, which is straight where its threads never wait and have no loop.
+pub(super) fn run(module: &mut Module<'_>, machine: &TargetMachine, is_straight: bool) -> Result<(), EngineError> {
     let instructions = module.functions().into_iter().map(|function| function.instructions().len()).sum();
     let options = PassOptions { vectorize_loops: true, ..PassOptions::default() };
-    module.run_passes(&list(form, instructions), Some(machine), options).map_err(internal)
+    module.run_passes(&list(is_straight, instructions), Some(machine), options).map_err(internal)
 }
 
 /// The passes for a kernel of `instructions` instructions, as LLVM's text.
-fn list(form: Form, instructions: usize) -> String {
-    match form {
-        _ if instructions > ORDINARY_INSTRUCTIONS_MAX => format!("function<eager-inv>({SIMPLIFY},{FINISH}),globaldce"),
-        Form::Fiber => format!("function<eager-inv>({SIMPLIFY},{VECTORIZE},{FINISH},{UNROLL}),globaldce"),
-        Form::Loop | Form::Step => "default<O2>".to_owned(),
-    }
+fn list(is_straight: bool, instructions: usize) -> String {
+    let passes = match is_straight {
+        _ if instructions > ORDINARY_INSTRUCTIONS_MAX => format!("{SIMPLIFY},{FINISH}"),
+        true => format!("{SIMPLIFY},{VECTORIZE},{PACK},{FINISH}"),
+        false => format!("{SIMPLIFY},{VECTORIZE},{FINISH}"),
+    };
+    format!("function<eager-inv>({passes}),globaldce")
 }
 
 #[cfg(test)]
@@ -79,25 +79,21 @@ mod tests {
     }
 
     #[test]
-    fn loops_of_fibers_become_vectors_and_straight_code_does_not() {
-        let text = optimized(LOOP, &list(Form::Fiber, 100));
-        assert!(text.contains(" x float>"), "{text}");
-        assert!(!text.contains("alloca"), "{text}");
-        assert!(!optimized(STRAIGHT, &list(Form::Fiber, 100)).contains(" x double>"));
-    }
-
-    #[test]
-    fn large_code_keeps_its_loops() {
-        for form in [Form::Loop, Form::Fiber, Form::Step] {
-            let text = optimized(LOOP, &list(form, ORDINARY_INSTRUCTIONS_MAX + 1));
-            assert!(!text.contains(" x float>") && !text.contains("alloca"), "{text}");
-            assert_eq!(text.matches("fadd").count(), 1, "{text}");
+    fn loops_become_vectors_and_straight_code_where_it_is_all() {
+        for is_straight in [false, true] {
+            let text = optimized(LOOP, &list(is_straight, 100));
+            assert!(text.contains(" x float>"), "{text}");
+            assert!(!text.contains("alloca"), "{text}");
+            assert_eq!(optimized(STRAIGHT, &list(is_straight, 100)).contains(" x double>"), is_straight);
         }
     }
 
     #[test]
-    fn ordinary_kernels_get_llvms_own_list() {
-        assert_eq!([Form::Loop, Form::Step].map(|form| list(form, ORDINARY_INSTRUCTIONS_MAX)), ["default<O2>"; 2]);
-        assert!(optimized(STRAIGHT, "default<O2>").contains(" x double>"));
+    fn large_code_keeps_its_loops() {
+        for is_straight in [false, true] {
+            let text = optimized(LOOP, &list(is_straight, ORDINARY_INSTRUCTIONS_MAX + 1));
+            assert!(!text.contains(" x float>") && !text.contains("alloca"), "{text}");
+            assert_eq!(text.matches("fadd").count(), 1, "{text}");
+        }
     }
 }

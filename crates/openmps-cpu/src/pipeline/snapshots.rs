@@ -106,18 +106,18 @@ fn scalar_code_of_straight_kernels() {
         LOOP,
         EngineChoice::Scalar,
         &expect![[r#"
-        00 load: k 6
-        01 isolate: openmps_air_kernel 6
-        02 tables: openmps_air_kernel 6
-        03 alignment: openmps_air_kernel 6
-        04 division: openmps_air_kernel 6
-        05 arithmetic: openmps_air_kernel 6
-        06 lower: openmps_air_kernel 6
-        07 inline: openmps_kernel 87
-        08 threadgroup: openmps_kernel 87
-        09 stack: openmps_kernel 87
-        10 optimize: openmps_kernel 113
-    "#]],
+            00 load: k 6
+            01 isolate: openmps_air_kernel 6
+            02 tables: openmps_air_kernel 6
+            03 alignment: openmps_air_kernel 6
+            04 division: openmps_air_kernel 6
+            05 arithmetic: openmps_air_kernel 6
+            06 lower: openmps_air_kernel 6
+            07 inline: openmps_kernel 87
+            08 threadgroup: openmps_kernel 87
+            09 stack: openmps_kernel 87
+            10 optimize: openmps_kernel 117
+        "#]],
     );
 }
 
@@ -139,7 +139,7 @@ fn scalar_code_between_barriers() {
             08 threadgroup: openmps_step 68
             09 stack: openmps_step 68
             10 barriers: openmps_kernel 88
-            11 optimize: openmps_kernel 209
+            11 optimize: openmps_kernel 77
         "#]],
     );
 }

@@ -2,12 +2,14 @@
 
 use openmps_engine::{Bindings, Builtin};
 
-use crate::harness::{bind, buffer, builtin, compile, dispatch};
+use crate::harness::{Random, bind, buffer, builtin, compile, dispatch};
 
 /// Runs `body`, which turns `%v` of type `ty` into `%r` of type `result`, over `input`.
 fn map<T, R: Default + Clone>(ty: &str, result: &str, body: &str, input: &mut [T]) -> Vec<R> {
     let text = format!(
-        "define void @k(ptr addrspace(1) %out, ptr addrspace(1) %in, i32 %at) {{
+        "declare float @air.fast_sqrt.f32(float)
+declare float @air.fast_rsqrt.f32(float)
+define void @k(ptr addrspace(1) %out, ptr addrspace(1) %in, i32 %at) {{
   %l = zext i32 %at to i64
   %p = getelementptr {ty}, ptr addrspace(1) %in, i64 %l
   %v = load {ty}, ptr addrspace(1) %p
@@ -119,4 +121,58 @@ fn products_that_may_be_contracted_round_once() {
     let output: Vec<f32> = map("float", "float", body, &mut input);
     assert_eq!(output, expected);
     assert_ne!(output[0], input[0] * input[0] - 1.0, "the test tells one rounding from two");
+}
+
+/// What `air.fast_rsqrt` computes, in the order in which it does.
+fn reciprocal_root(x: f32) -> f32 {
+    let start = f32::from_bits(0x5f37_4800 - (x.to_bits() >> 1));
+    let error = (-(x * start)).mul_add(start, 1.0);
+    let correction = [0.499_998_3_f32, 0.374_999_02, 0.313_948_7, 0.274_523_88];
+    let inner = correction.into_iter().rev().reduce(|sum, term| sum.mul_add(error, term)).unwrap();
+    (start * error).mul_add(inner, start)
+}
+
+/// The same bits from every engine and on every CPU, 1.4 ulp from the value; as function and as division by a root.
+#[test]
+fn fast_reciprocal_roots() {
+    let call = "  %r = call float @air.fast_rsqrt.f32(float %v)";
+    let division = "  %s = call float @air.fast_sqrt.f32(float %v)\n  %r = fdiv arcp float 1.0, %s";
+    let mut random = Random::fresh();
+    let mut input: Vec<f32> = (0..100_000)
+        .map(|_| f32::from_bits(0x0080_0000 + random.below(0x7f00_0000)))
+        .chain([f32::MIN_POSITIVE, f32::MAX, 1.0, 4.0, 1.0 - f32::EPSILON / 2.0])
+        .collect();
+    for body in [call, division] {
+        let output: Vec<f32> = map("float", "float", body, &mut input);
+        for (&x, &got) in input.iter().zip(&output) {
+            assert_eq!(got.to_bits(), reciprocal_root(x).to_bits(), "{x:e}");
+            let exact = 1.0 / f64::from(x).sqrt();
+            let ulp = (exact.log2().floor() - 23.0).exp2();
+            assert!((f64::from(got) - exact).abs() <= 1.4 * ulp, "{x:e}: {got:e} is not {exact:e}");
+        }
+        let mut edges = [0.0, f32::from_bits(1), -0.0, f32::INFINITY, -1.0, f32::NEG_INFINITY, f32::NAN];
+        let output: Vec<f32> = map("float", "float", body, &mut edges);
+        assert_eq!(output[..4], [f32::INFINITY, f32::INFINITY, f32::NEG_INFINITY, 0.0]);
+        assert!(output[4..].iter().all(|value| value.is_nan()), "{output:?}");
+    }
+}
+
+/// Several divisions by one number are products with its reciprocal under fast math: 2 ulp, where 2.5 are allowed.
+#[test]
+fn fast_divisions_by_one_number() {
+    let body = "  %a = fdiv arcp float 3.0, %v\n  %b = fdiv arcp float %a, %v\n  %c = fdiv arcp float 7.0, %v
+  %r = fadd float %b, %c";
+    let mut random = Random::fresh();
+    let mut input: Vec<f32> = (0..10_000).map(|_| f32::from_bits(0x3e00_0000 + random.below(0x0400_0000))).collect();
+    input.extend([f32::INFINITY, 0.0, f32::NAN]);
+    let output: Vec<f32> = map("float", "float", body, &mut input);
+    for (&x, &got) in input.iter().zip(&output).take(10_000) {
+        let reciprocal = 1.0 / x;
+        assert_eq!(got, 3.0 * reciprocal * reciprocal + 7.0 * reciprocal, "{x:e}");
+        let exact = 3.0 / f64::from(x) / f64::from(x) + 7.0 / f64::from(x);
+        let ulp = (exact.log2().floor() - 23.0).exp2();
+        assert!((f64::from(got) - exact).abs() <= 4.0 * ulp, "{x:e}: {got:e} is not {exact:e}");
+    }
+    assert_eq!(output[10_000..10_002], [0.0, f32::INFINITY]);
+    assert!(output[10_002].is_nan());
 }

@@ -1,5 +1,5 @@
 //! Logarithm, exponential, sine, cosine, tangent and power of floats, to the bit as the engine's kernels compute Metal's precise
-//! functions: the same polynomials (`openmps-cpu/src/lower/`, whose comments have their errors), the same roundings. Where the
+//! functions: the same polynomials (`openmps_engine::coefficients`), the same roundings. Where the
 //! CPU has no fused multiply-add the last place may differ, since kernels round products there.
 //!
 //! Left out: operands that random numbers never give them. Subnormal ones have no logarithm here, angles are below 2³⁰ and not
@@ -7,34 +7,9 @@
 
 use std::f32::consts;
 
-const LOG: [f32; 7] =
-    [0.333_339_1, -0.250_013_38, 0.199_630_63, -0.165_775_85, 0.149_147_69, -0.142_674_88, 0.087_004_36];
-const EXP2: [f32; 6] = [0.693_147_06, 0.240_229_31, 0.055_485_282, 0.009_675_452, 0.001_246_784_7, 0.000_216_129_15];
-const LOG2_E: [f32; 2] = [consts::LOG2_E, 1.925_963e-8];
-const SIN: [f32; 3] = [-0.166_666_55, 0.008_332_16, -0.000_195_152_82];
-const COS: [f32; 3] = [0.041_666_646, -0.001_388_731_6, 2.443_315_7e-5];
-const HALF_PI: [f64; 2] = [std::f64::consts::FRAC_PI_2, 6.123_233_995_736_766e-17];
-const LOG2: [f64; 13] = [
-    1.442_695_040_868_718_7,
-    -0.721_347_520_868_874_3,
-    0.480_898_361_384_902_66,
-    -0.360_673_674_784_749_6,
-    0.288_537_294_470_309_4,
-    -0.240_453_169_472_021_8,
-    0.206_175_328_905_917_53,
-    -0.180_300_469_745_033_91,
-    0.158_770_124_862_393_36,
-    -0.143_158_292_625_327_34,
-    0.144_748_265_688_545_74,
-    -0.142_830_484_311_399_72,
-    0.077_360_799_225_098_24,
-];
-/// Adding it makes the low bits of a float those of the whole number: 1.5 · 2²³ and 1.5 · 2⁵².
-const WHOLE: f32 = 12_582_912.0;
-const WIDE_WHOLE: f64 = 6_755_399_441_055_744.0;
-/// The bits of √½: a mantissa from there on counts for the next power of two.
-const ROOT_BITS: u32 = 0x3f35_04f3;
-const WIDE_ROOT_BITS: u64 = 0x3fe6_a09e_667f_3bcd;
+use openmps_engine::coefficients::{
+    COS, EXP2, LOG, LOG2_E, ROOT_BITS, SIN, WHOLE, WIDE_HALF_PI, WIDE_LOG2, WIDE_ROOT_BITS, WIDE_WHOLE,
+};
 
 /// Calls `function` as code for CPUs with fused multiply-add if this is one: elsewhere each is a call. What it calls has to be
 /// inlined for that, as all functions of this file are; and so has a `function` that is large, which is one with that attribute
@@ -108,7 +83,7 @@ pub(super) fn exp(x: f32) -> f32 {
 fn turn(x: f32) -> (f64, f64, u32) {
     let x = f64::from(x);
     let turns = (x * std::f64::consts::FRAC_2_PI).round_ties_even();
-    let rest = (-turns).mul_add(HALF_PI[1], (-turns).mul_add(HALF_PI[0], x));
+    let rest = (-turns).mul_add(WIDE_HALF_PI[1], (-turns).mul_add(WIDE_HALF_PI[0], x));
     let square = rest * rest;
     let sine = wide_polynomial(square, &SIN.map(f64::from)).mul_add(square * rest, rest);
     let factor = wide_polynomial(square, &COS.map(f64::from)).mul_add(square, -0.5);
@@ -147,7 +122,7 @@ pub(super) fn pow(x: f32, y: f32) -> f32 {
     #[expect(clippy::cast_precision_loss, reason = "an exponent has eleven bits")]
     let exponent = (offset >> 52) as f64;
     let rest = f64::from_bits(bits.wrapping_sub((offset & -0x0010_0000_0000_0000).cast_unsigned())) - 1.0;
-    let product = f64::from(y) * wide_polynomial(rest, &LOG2).mul_add(rest, exponent);
+    let product = f64::from(y) * wide_polynomial(rest, &WIDE_LOG2).mul_add(rest, exponent);
     let product = product.clamp(-126.5, 128.0);
     power_of_two(product.floor() as f32, (product - product.floor()) as f32)
 }
