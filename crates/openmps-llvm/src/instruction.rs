@@ -8,9 +8,9 @@ use llvm_sys::core::{
     LLVMGetIncomingBlock, LLVMGetIncomingValue, LLVMGetIndices, LLVMGetInstructionCallConv, LLVMGetInstructionOpcode,
     LLVMGetInstructionParent, LLVMGetMaskValue, LLVMGetNextInstruction, LLVMGetNumArgOperands, LLVMGetNumIndices,
     LLVMGetNumMaskElements, LLVMGetNumOperands, LLVMGetNumSuccessors, LLVMGetOperand, LLVMGetOrdering,
-    LLVMGetPreviousInstruction, LLVMGetSuccessor, LLVMGetSwitchDefaultDest, LLVMGetVolatile, LLVMIsATerminatorInst,
-    LLVMIsConditional, LLVMIsInBounds, LLVMSetAlignment, LLVMSetFastMathFlags, LLVMSetInstructionCallConv,
-    LLVMSetOperand, LLVMSetOrdering, LLVMSetSuccessor, LLVMSetVolatile,
+    LLVMGetPreviousInstruction, LLVMGetSuccessor, LLVMGetSwitchCaseValue, LLVMGetSwitchDefaultDest, LLVMGetVolatile,
+    LLVMIsATerminatorInst, LLVMIsConditional, LLVMIsInBounds, LLVMSetAlignment, LLVMSetFastMathFlags,
+    LLVMSetInstructionCallConv, LLVMSetOperand, LLVMSetOrdering, LLVMSetSuccessor, LLVMSetVolatile,
 };
 use llvm_sys::{LLVMBasicBlock, LLVMValue};
 
@@ -166,6 +166,20 @@ impl<'m> Instruction<'m> {
     pub fn switch_default(self) -> Option<Block<'m>> {
         // SAFETY: a switch, live by the invariant of `Instruction`.
         self.is(PlainOp::Switch).then(|| Block::wrap(unsafe { LLVMGetSwitchDefaultDest(self.raw()) }))
+    }
+
+    /// The target of a switch for `number`, of the switch's type.
+    #[must_use]
+    pub fn switch_target(self, number: u64) -> Option<Block<'m>> {
+        let default = self.switch_default()?;
+        let targets = self.successors();
+        let case = (1..targets.len()).find(|&index| {
+            let index = u32::try_from(index).expect("a switch has fewer than 2^32 targets");
+            // SAFETY: a switch, live by the invariant of `Instruction`; the targets behind the first are those of cases.
+            let value = Value::wrap(unsafe { LLVMGetSwitchCaseValue(self.raw(), index) });
+            value.as_const_int() == Some(number)
+        });
+        Some(case.map_or(default, |index| targets[index]))
     }
 
     /// Adds a case to a switch.

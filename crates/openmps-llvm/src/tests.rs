@@ -288,3 +288,24 @@ fn a_module_erases_its_own_instructions() {
     let (one, two) = (context.parse_ir(ADD).unwrap(), context.create_module("n"));
     two.erase(one.function("add").unwrap().instructions()[0]);
 }
+
+#[test]
+fn a_switch_has_a_target_for_every_number() {
+    let context = Context::new();
+    let text = "define i32 @f(i32 %x) {
+  switch i32 %x, label %other [ i32 3, label %three
+                                i32 -1, label %last ]
+other:
+  ret i32 0
+three:
+  ret i32 1
+last:
+  ret i32 2
+}";
+    let module = context.parse_ir(text).unwrap();
+    let switch = module.function("f").unwrap().instructions()[0];
+    let target = |number| switch.switch_target(number).map(|block| block.name());
+    assert_eq!(target(3).as_deref(), Some("three"));
+    assert_eq!(target(u64::from(u32::MAX)).as_deref(), Some("last"), "zero-extended");
+    assert_eq!(target(0).as_deref(), Some("other"));
+}

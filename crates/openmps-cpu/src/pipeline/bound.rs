@@ -192,6 +192,10 @@ impl<'m> Walk<'_, 'm> {
     fn next(&mut self, block: Block<'m>) -> Option<Vec<Block<'m>>> {
         let end = block.terminator()?;
         let successors = end.successors();
+        if end.opcode().is(PlainOp::Switch) {
+            let number = self.interval(end.operand(0)).and_then(Interval::number);
+            return Some(number.and_then(|number| end.switch_target(number)).map_or(successors, |target| vec![target]));
+        }
         match (end.opcode().is(PlainOp::Br), end.condition()) {
             (true, Some(condition)) => Some(match self.interval(condition).and_then(Interval::number) {
                 Some(0) => vec![successors[1]],
@@ -469,6 +473,33 @@ then:
   br label %latch",
         );
         assert!(text.contains("call i32 @llvm.umin.i32(i32 %size, i32 64)"), "{text}");
+    }
+
+    #[test]
+    fn a_switch_goes_where_its_number_says() {
+        let text = bounded(
+            "  %i = insertelement <32 x i32> poison, i32 %x, i64 0
+  %s = shufflevector <32 x i32> %i, <32 x i32> poison, <32 x i32> zeroinitializer
+  %m = icmp ult <32 x i32> %s, splat (i32 64)
+  %b = bitcast <32 x i1> %m to i32
+  switch i32 %b, label %some [ i32 0, label %latch
+                               i32 -1, label %all ]
+some:
+  call void @unknown()
+  br label %latch
+all:
+  store i32 %x, ptr %p
+  br label %latch",
+        );
+        assert!(text.contains("call i32 @llvm.umin.i32(i32 %size, i32 64)"), "{text}");
+        let unknown = bounded(
+            "  %v = load i32, ptr %p
+  switch i32 %v, label %latch [ i32 1, label %all ]
+all:
+  store i32 %x, ptr %p
+  br label %latch",
+        );
+        assert!(unknown.contains("br i1 %more, label %loop"), "{unknown}");
     }
 
     #[test]
