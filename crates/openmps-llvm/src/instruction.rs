@@ -172,14 +172,13 @@ impl<'m> Instruction<'m> {
     #[must_use]
     pub fn switch_target(self, number: u64) -> Option<Block<'m>> {
         let default = self.switch_default()?;
-        let targets = self.successors();
-        let case = (1..targets.len()).find(|&index| {
-            let index = u32::try_from(index).expect("a switch has fewer than 2^32 targets");
+        let is_case = |index: u32| {
             // SAFETY: a switch, live by the invariant of `Instruction`; the targets behind the first are those of cases.
             let value = Value::wrap(unsafe { LLVMGetSwitchCaseValue(self.raw(), index) });
             value.as_const_int() == Some(number)
-        });
-        Some(case.map_or(default, |index| targets[index]))
+        };
+        let mut cases = (1..).zip(self.successors().into_iter().skip(1));
+        Some(cases.find(|&(index, _)| is_case(index)).map_or(default, |(_, target)| target))
     }
 
     /// Adds a case to a switch.
