@@ -149,8 +149,8 @@ unsafe fn store_coordinate(coordinate: &[u32], bits: u32, to: *mut u8) {
     }
 }
 
-/// `load` and `store` of `matmul2d`: moves the elements of `thread`, by its number in the threadgroup, from a tensor, or to it where `code` has bit 8. Bits 0 to
-/// 3 are the tensor's element type.
+/// `load` and `store` of `matmul2d`: moves the elements of `thread`, by its number in the threadgroup, from a tensor, or to it where
+/// `code` has bit 8. Bits 0 to 3 are the tensor's element type.
 ///
 /// # Safety
 /// `part` is the thread's storage, `tensor` the place of a descriptor whose elements are accessible.
@@ -249,8 +249,8 @@ pub(crate) unsafe extern "C" fn convolution_element_count(descriptor: *const u8,
     convolution.ok().and_then(|convolution| convolution.layout(threads)).map_or(0, |layout| layout.per_thread())
 }
 
-/// `get_coordinate` of `convolution2d`: stores channel, x, y and image; -1 each where `thread`, by its number in the threadgroup, has no such element, which is
-/// outside of every tensor.
+/// `get_coordinate` of `convolution2d`: stores channel, x, y and image; -1 each where `thread`, by its number in the threadgroup, has
+/// no such element, which is outside of every tensor.
 ///
 /// # Safety
 /// `descriptor` points to a convolution's descriptor, `to` has four integers of `bits`.
