@@ -40,14 +40,13 @@ def arguments() -> argparse.Namespace:
 
 
 class Machine:
-    """The limits of the machine, measured: bandwidth of the triad, and multiply-adds."""
+    """The limits of the machine: calls that reach them, to be measured beside a kernel, since neighbours on the host move them from second to second."""
 
     def __init__(self, library, pool, threads: int):
         import ctypes
 
         import torch
         from kernels.host import FMA_ACCUMULATORS
-        from timing import seconds_per_call
 
         count = 1 << 23
         a, b, y = torch.rand(count), torch.rand(count), torch.zeros(count)
@@ -56,6 +55,8 @@ class Machine:
         bounds = [count * part // threads for part in range(threads + 1)]
         ranges = list(zip(bounds[:-1], bounds[1:], strict=True))
         plain = [tensor.data_ptr() for tensor in (y, a, b)]
+        # The calls have addresses only.
+        self._tensors = (a, b, y)
         turns = 1 << 16
         outs = [torch.zeros(FMA_ACCUMULATORS) for _ in range(threads)]
 
@@ -65,8 +66,29 @@ class Machine:
         def fma():
             list(pool.map(lambda out: library.limit_fma(out.data_ptr(), turns), outs))
 
-        self.bandwidth = 12 * count / min(seconds_per_call(triad, 1) for _ in range(9))
-        self.flops = 2 * FMA_ACCUMULATORS * turns * threads / min(seconds_per_call(fma, 1) for _ in range(9))
+        #: The triad and multiply-adds in registers, and what a call of each moves (bytes) and computes (operations).
+        self.calls = {"bandwidth": triad, "arithmetic": fma}
+        self.work = {"bandwidth": 12 * count, "arithmetic": 2 * FMA_ACCUMULATORS * turns * threads}
+
+    def describe(self) -> str:
+        """Both limits now, the best of some calls."""
+        from timing import seconds_per_call
+
+        best = {name: self.work[name] / min(seconds_per_call(call, 1) for _ in range(9)) for name, call in self.calls.items()}
+        return f"limits: {best['bandwidth'] / 1e9:.1f} GB/s, {best['arithmetic'] / 1e9:.0f} Gflop/s"
+
+    def share(self, case, times: dict[str, list[float]]) -> str:
+        """The part of the nearer limit that the case reaches: the median of the pairs, with the quartiles."""
+        shares = [
+            ratio([own / work for own in times["ours"]], [limit / self.work[name] for limit in times[name]])
+            for name, work in case_work(case).items()
+        ]
+        return max(shares)[1] if shares else f"{'-':>7}"
+
+
+def case_work(case) -> dict[str, float]:
+    """What a call of the case moves and computes, by the limit that it counts against."""
+    return {name: work for name, work in (("bandwidth", case.bytes), ("arithmetic", case.flops)) if work}
 
 
 def on_device(case, kernel):
@@ -127,8 +149,8 @@ def fresh(case) -> list:
     return [argument.clone() if index in case.outputs else argument for index, argument in enumerate(case.arguments)]
 
 
-def run_case(case, kernel, library, opencl, pool, threads: int, samples: int) -> dict[str, list[float]]:
-    """Checks and measures one kernel and its references."""
+def run_case(case, kernel, machine: Machine, *, library, opencl, pool, threads: int, samples: int) -> dict[str, list[float]]:
+    """Checks and measures one kernel, its references and the machine's limits."""
     import torch
     from kernels.host import run_c
 
@@ -147,6 +169,7 @@ def run_case(case, kernel, library, opencl, pool, threads: int, samples: int) ->
         checked(case, name, own, expected.clone())
     if case.aten is not None:
         functions["ATen"] = case.aten
+    functions |= {name: machine.calls[name] for name in case_work(case)}
     torch.mps.synchronize()
     return measured(functions, samples)
 
@@ -154,23 +177,18 @@ def run_case(case, kernel, library, opencl, pool, threads: int, samples: int) ->
 def table(cases: list, machine: Machine, *, compiled, library, opencl, pool, threads: int, samples: int) -> dict[str, list[float]]:
     """Prints a line a kernel; returns the ratios by reference."""
     ratios: dict[str, list[float]] = {}
-    print(f"{'kernel':24}{'us':>10} {'of limit':>9}  {'times faster than C':22}{'than PoCL':22}{'than ATen':22}")
+    print(f"{'kernel':24}{'us':>10}   {'of limit':22}{'times faster than C':22}{'than PoCL':22}{'than ATen':22}")
     for case in cases:
-        times = run_case(case, getattr(compiled(case), case.name), library, opencl, pool, threads, samples)
-        ours = statistics.median(times["ours"])
-        shares = []
-        if case.bytes:
-            shares.append(case.bytes / ours / machine.bandwidth)
-        if case.flops:
-            shares.append(case.flops / ours / machine.flops)
-        columns = []
+        kernel = getattr(compiled(case), case.name)
+        times = run_case(case, kernel, machine, library=library, opencl=opencl, pool=pool, threads=threads, samples=samples)
+        columns = [f"{machine.share(case, times):22}"]
         for reference in ("C", "PoCL", "ATen"):
             if reference in times:
                 value, text = ratio(times["ours"], times[reference])
                 ratios.setdefault(reference, []).append(value)
             columns.append(f"{text if reference in times else '-':22}")
-        share = f"{max(shares):8.2f}" if shares else f"{'-':>8}"
-        print(f"{case.name:24}{ours * 1e6:10.1f} {share}   {''.join(columns)}{case.note}".rstrip(), flush=True)
+        ours = statistics.median(times["ours"]) * 1e6
+        print(f"{case.name:24}{ours:10.1f}   {''.join(columns)}{case.note}".rstrip(), flush=True)
     return ratios
 
 
@@ -215,7 +233,7 @@ def main() -> None:
     library, opencl = host.compile_c(cases), host.pocl()
     with ThreadPoolExecutor(threads) as pool:
         machine = Machine(library, pool, threads)
-        print(f"# engine {options.engine}, {'safe' if options.safe_math else 'fast'} math, {threads} threads, limits: {machine.bandwidth / 1e9:.1f} GB/s, {machine.flops / 1e9:.0f} Gflop/s", end="")
+        print(f"# engine {options.engine}, {'safe' if options.safe_math else 'fast'} math, {threads} threads, {machine.describe()}", end="")
         print("" if opencl else ", PoCL is not installed")
         ratios = table(
             cases, machine, compiled=lambda case: torch.mps.compile_shader(case.metal()), library=library, opencl=opencl, pool=pool,
