@@ -1,5 +1,8 @@
 //! The rules of the house that a machine can check (`style.md` calls them tidy).
 
+mod book;
+mod dependencies;
+
 use std::collections::BTreeSet;
 use std::fs;
 
@@ -29,6 +32,8 @@ pub(crate) fn run(workspace: &Workspace) -> Result<()> {
     if let Ok(map) = fs::read_to_string(workspace.path("ARCHITECTURE.md")) {
         check_map(&map, &files, workspace, &mut findings)?;
     }
+    book::check(workspace, &files, &mut findings);
+    dependencies::check(workspace, &mut findings)?;
     if !findings.is_empty() {
         bail!("tidy: {} findings\n{}", findings.len(), findings.join("\n"));
     }
