@@ -24,6 +24,8 @@ SLOW_SECONDS = 0.1
 SLOW_SAMPLES = 3
 # OpenMP's threads keep their cores busy for a while after an op; the next function shall find all cores idle.
 PAUSE_SECONDS = 0.02
+# Launches of a kernel before it is measured under `auto`: it becomes hot, and its vector code is made in the background.
+WARM_SECONDS = 1.5
 
 
 def arguments() -> argparse.Namespace:
@@ -170,6 +172,9 @@ def run_case(case, kernel, machine: Machine, *, library, opencl, pool, threads: 
     if case.aten is not None:
         functions["ATen"] = case.aten
     functions |= {name: machine.calls[name] for name in case_work(case)}
+    end = time.perf_counter() + (WARM_SECONDS if os.environ.get("OPENMPS_ENGINE", "auto") == "auto" else 0)
+    while time.perf_counter() < end:
+        run()
     torch.mps.synchronize()
     return measured(functions, samples)
 

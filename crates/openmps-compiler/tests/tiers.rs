@@ -19,10 +19,10 @@ const SUM: &str = "kernel void sum(device float* out, constant uint& count, uint
   for (uint turn = 0; turn < count; turn++) total = total * 0.999f + float(at + turn) / 3;
   out[at] = total;
 }";
-/// A loop that is unrolled: straight code, which is known when vector code is asked for.
-const UNROLLED: &str = "kernel void sum(device float* out, constant uint& count, uint at [[thread_position_in_grid]]) {
+/// Straight code: a loop that is unrolled.
+const STRAIGHT: &str = "kernel void sum(device float* out, constant uint& count, uint at [[thread_position_in_grid]]) {
   float total = count;
-  for (uint turn = 0; turn < 3; turn++) total = total * 0.999f + float(at) / 3;
+  for (uint turn = 0; turn < 12; turn++) total = total * 0.999f + float(at * turn % (count + 1)) / 3;
   out[at] = total;
 }";
 
@@ -126,26 +126,47 @@ fn a_hot_kernel_becomes_vectors_and_later_processes_begin_with_them() {
 }
 
 #[test]
-fn a_refusal_is_counted_once_and_straight_code_is_not_asked_for() {
+fn a_hot_straight_kernel_has_both_forms_with_the_same_bits() {
+    let folder = Folder::new("straight");
+    let client_of_first = client(Some(folder.0.clone()));
+    let source = compiled(&client_of_first, STRAIGHT);
+    let engine = CpuEngine::new(Arc::clone(&client_of_first) as Arc<dyn CodeGenerator>);
+    let kernel_of_first = kernel(&engine, &source);
+    let cold = launch(kernel_of_first.as_ref(), 7);
+    launch_until(kernel_of_first.as_ref(), || engine.counts().vectorized == 1);
+    // Enough launches to try the vector code and to choose.
+    for _ in 0..100 {
+        assert_eq!(launch(kernel_of_first.as_ref(), 7), cold);
+    }
+
+    let later = client(Some(folder.0.clone()));
+    let engine = CpuEngine::new(Arc::clone(&later) as Arc<dyn CodeGenerator>);
+    let kernel_of_later = kernel(&engine, &source);
+    assert_eq!(engine.counts().vectorized, 1, "its vector code was there");
+    for _ in 0..100 {
+        assert_eq!(launch(kernel_of_later.as_ref(), 7), cold);
+    }
+    assert_eq!((later.process_id(), later.background_process_id()), (None, None), "so was its scalar code");
+}
+
+#[test]
+fn a_refusal_is_counted_once() {
     let client = client(None);
     let engine = CpuEngine::new(Arc::clone(&client) as Arc<dyn CodeGenerator>).with_hot_kernels();
-    let source = compiled(&client, UNROLLED);
-    let unrolled = kernel(&engine, &source);
-    let first = launch(unrolled.as_ref(), 1);
+    // More than 1,600 registers of 64 bytes.
+    let statements: String = (0..1000).map(|number| format!("total = total * {number}.5f + float(at);\n")).collect();
+    let large = "kernel void sum(device float* out, constant uint& count, uint at [[thread_position_in_grid]]) {
+      float total = count;
+      STATEMENTS
+      out[at] = total;
+    }";
+    let large = kernel(&engine, &compiled(&client, &large.replace("STATEMENTS", &statements)));
+    let first = launch(large.as_ref(), 1);
     for _ in 0..3 {
-        assert_eq!(launch(unrolled.as_ref(), 1), first);
+        assert_eq!(launch(large.as_ref(), 1), first);
     }
-    assert_eq!(engine.counts().refused.into_iter().collect::<Vec<_>>(), [(Refusal::Straight, 1)]);
-    let asked = client.background_process_id();
-    assert!(asked.is_some());
-
-    let client = self::client(None);
-    let engine = CpuEngine::new(Arc::clone(&client) as Arc<dyn CodeGenerator>).with_hot_kernels();
-    let straight = SUM.replace("for (uint turn = 0; turn < count; turn++)", "uint turn = count;");
-    let straight = kernel(&engine, &compiled(&client, &straight));
-    launch(straight.as_ref(), 1);
-    assert_eq!(engine.counts().refused.into_iter().collect::<Vec<_>>(), [(Refusal::Straight, 1)]);
-    assert_eq!(client.background_process_id(), None);
+    assert_eq!(engine.counts().refused.into_iter().collect::<Vec<_>>(), [(Refusal::TooLarge, 1)]);
+    assert!(client.background_process_id().is_some());
 }
 
 /// A compiler that answers requests from the background when it is told what.

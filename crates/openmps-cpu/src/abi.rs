@@ -14,7 +14,7 @@ pub const KERNEL_SYMBOL: &str = "openmps_kernel";
 /// The constant that an object exports.
 pub const INFO_SYMBOL: &str = "openmps_kernel_info";
 /// Changed whenever generated code and runtime would misunderstand each other; part of cache keys.
-pub const ABI_VERSION: u32 = 7;
+pub const ABI_VERSION: u32 = 8;
 
 /// Threads of one SIMD-group.
 pub const SIMD_WIDTH: usize = 32;
@@ -128,10 +128,12 @@ pub(crate) struct KernelInfo {
     /// Why it was not vectorised though asked for; 0 for no reason. Under [`EngineChoice::Auto`](openmps_engine::EngineChoice) the
     /// object holds nothing else.
     pub(crate) refusal: u32,
+    /// Not 0 when threads never wait and have no loops, so that LLVM may have made vectors of scalar code as well.
+    pub(crate) straight: u32,
 }
 
 /// Words of [`KernelInfo`] in memory order.
-pub(crate) const INFO_WORDS: usize = 19;
+pub(crate) const INFO_WORDS: usize = 20;
 
 impl KernelInfo {
     /// The words as the object stores them.
@@ -164,6 +166,7 @@ impl KernelInfo {
             self.vectorized,
             whole,
             self.refusal,
+            self.straight,
         ]
     }
 
@@ -171,7 +174,8 @@ impl KernelInfo {
     #[must_use]
     pub(crate) fn from_words(words: [u32; INFO_WORDS]) -> Self {
         let [version, mode, flat, threadgroup_memory_bytes, private_bytes, cost, words @ ..] = words;
-        let [a, b, c, d, e, f, g, h, frame_bytes, step_threads, vectorized, whole_simdgroups, refusal] = words;
+        let [a, b, c, d, e, f, g, h, frame_bytes, step_threads, vectorized, whole_simdgroups, refusal, straight] =
+            words;
         Self {
             version,
             mode,
@@ -186,6 +190,7 @@ impl KernelInfo {
             vectorized,
             whole_simdgroups,
             refusal,
+            straight,
         }
     }
 
@@ -238,7 +243,7 @@ mod tests {
 
     #[test]
     fn info_survives_its_words() {
-        let info = KernelInfo::from_words([1, 1, 0, 64, 128, 7, 0b101, 0, 0, 0, 0b100, 0, 0, 0, 48, 1, 1, 0, 3]);
+        let info = KernelInfo::from_words([1, 1, 0, 64, 128, 7, 0b101, 0, 0, 0, 0b100, 0, 0, 0, 48, 1, 1, 0, 3, 1]);
         assert_eq!(KernelInfo::from_words(info.to_words()), info);
         assert!(info.uses_argument(0) && !info.uses_argument(1) && info.uses_argument(2));
         assert!(info.uses_argument(500), "what the mask cannot say counts as used");

@@ -229,6 +229,7 @@ mod tests {
     use openmps_engine::{AddressSpace, BufferAccess};
 
     use super::*;
+    use crate::abi::INFO_WORDS;
 
     fn signature(kinds: &[ArgumentKind]) -> KernelSignature {
         let argument =
@@ -242,7 +243,8 @@ mod tests {
     }
 
     fn info(used: u32, threadgroup_memory_bytes: u32) -> KernelInfo {
-        KernelInfo::from_words([1, 0, 0, threadgroup_memory_bytes, 0, 1, used, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0])
+        let none = KernelInfo::from_words([0; INFO_WORDS]);
+        KernelInfo { threadgroup_memory_bytes, cost: 1, used_arguments: [used, 0, 0, 0], step_threads: 1, ..none }
     }
 
     #[test]

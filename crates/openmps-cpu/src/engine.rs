@@ -142,7 +142,7 @@ impl CpuEngine {
         Source { generator, air: air.clone(), signature: signature.clone(), options: options.clone() }
     }
 
-    /// Vector code if an earlier process has made it, else scalar code that may become vector code.
+    /// Vector code if an earlier process has made it, else scalar code that may become vector code. Of straight kernels it is both.
     fn tiered(
         &self,
         air: &VerifiedAir,
@@ -151,9 +151,12 @@ impl CpuEngine {
     ) -> Result<Arc<dyn CompiledKernel>, EngineError> {
         // One that cannot be loaded is made again when its time comes.
         let known = self.generator.cached(air, signature, options).and_then(|object| load(signature, &object).ok());
-        let refused = match known {
-            Some(code) if code.is_vectorized() => return Ok(self.vector(code, air, signature, options)),
-            other => other,
+        let (vector, refused) = match known {
+            Some(code) if code.is_vectorized() && !code.is_straight() => {
+                return Ok(self.vector(code, air, signature, options));
+            }
+            Some(code) if code.is_vectorized() => (Some(code), None),
+            other => (None, other),
         };
         let code = generate(self.generator.as_ref(), air, signature, &scalar(options))?;
         let refused = refused.as_ref().or_else(|| code.refusal().and(Some(&code)));
@@ -161,7 +164,13 @@ impl CpuEngine {
             self.counters.count(refused.unwrap_or(&code));
             return Ok(kernel::share(code));
         }
-        Ok(TieredKernel::new(code, self.heat.clone(), self.ask(air, signature, options)))
+        let code = Arc::new(code);
+        let source = self.source(air, signature, options);
+        let vector = vector.map(|vector| {
+            self.counters.count(&vector);
+            beside_scalar(vector, &code, &source, &self.heat)
+        });
+        Ok(TieredKernel::new(code, vector, self.heat.clone(), self.ask(air, signature, options)))
     }
 
     /// Makes the vector code of a kernel.
@@ -176,11 +185,14 @@ impl CpuEngine {
                 return None;
             };
             counters.count(&kernel);
-            kernel
-                .is_vectorized()
-                .then(|| kernel.with_variants(Variants::new(source.clone(), heat.clone(), Some(Arc::clone(scalar)))))
+            kernel.is_vectorized().then(|| beside_scalar(kernel, scalar, &source, &heat))
         })
     }
+}
+
+/// Vector code of a kernel whose scalar code is there for the threadgroups that it does not suit.
+fn beside_scalar(vector: CpuKernel, scalar: &Arc<CpuKernel>, source: &Source, heat: &Heat) -> CpuKernel {
+    vector.with_variants(Variants::new(source.clone(), heat.clone(), Some(Arc::clone(scalar))))
 }
 
 fn scalar(options: &EngineOptions) -> EngineOptions {

@@ -103,6 +103,16 @@ impl CpuKernel {
         self.cost.spent_nanoseconds()
     }
 
+    /// Whether its threads never wait and have no loops.
+    pub(crate) fn is_straight(&self) -> bool {
+        self.entry.info().straight != 0
+    }
+
+    /// Picoseconds of a thread in its last launches; none before it was measured.
+    pub(crate) fn recent_picoseconds(&self) -> Option<u64> {
+        self.cost.recent_picoseconds()
+    }
+
     /// With code for threadgroups that this code does not suit.
     pub(crate) fn with_variants(self, variants: Arc<Variants>) -> Self {
         Self { variants: Some(variants), ..self }

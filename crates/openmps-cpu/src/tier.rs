@@ -2,6 +2,7 @@
 //!
 //! Guarantees: a launch never waits for the compiler; vector code is asked for at most once a process, in the background; where it
 //! fails or is refused the scalar code goes on; launches before and after the change give the same bits (see `docs/kernels.md`).
+//! Of straight kernels LLVM may have made vectors by itself, which can be as fast: they run whatever their launches show to be faster.
 //! The first moment in which asking can pay is when the launches so far have taken as long as compiling takes: whoever stops then
 //! has spent at most twice what was needed, whoever goes on gains ever after.
 
@@ -16,6 +17,9 @@ use crate::kernel::CpuKernel;
 /// Run time of a kernel's launches, in nanoseconds of one core, from which its vector code is asked for: the median of what that
 /// takes to compile (93 ms over 150 random kernels of PyTorch's library).
 pub(crate) const HOT_NANOSECONDS: u64 = 100_000_000;
+
+/// How much more of a thread's time vector code may take before scalar code is taken again, as a part of it.
+const TOLERATED_PART: u64 = 8;
 
 /// Nothing was asked for.
 const FRESH: u32 = 0;
@@ -44,11 +48,12 @@ pub(crate) struct TieredKernel {
 }
 
 impl TieredKernel {
-    pub(crate) fn new(scalar: CpuKernel, heat: Heat, ask: Ask) -> Arc<Self> {
+    /// A kernel with scalar code, and vector code if that is known.
+    pub(crate) fn new(scalar: Arc<CpuKernel>, vector: Option<CpuKernel>, heat: Heat, ask: Ask) -> Arc<Self> {
         Arc::new_cyclic(|this| Self {
-            scalar: Arc::new(scalar),
-            vector: OnceLock::new(),
-            state: AtomicU32::new(FRESH),
+            scalar,
+            state: AtomicU32::new(if vector.is_some() { SETTLED } else { FRESH }),
+            vector: vector.map_or_else(OnceLock::new, OnceLock::from),
             heat,
             ask,
             this: Weak::clone(this),
@@ -85,7 +90,17 @@ impl TieredKernel {
         }
     }
 
-    /// Launches from now on run the vector code, if there is one.
+    /// The code for the next launch.
+    fn code(&self) -> &CpuKernel {
+        let Some(vector) = self.vector.get() else { return &self.scalar };
+        if !vector.is_straight() || matches!(self.heat, Heat::Always) {
+            return vector;
+        }
+        let is_wanted = is_vector_wanted(self.scalar.recent_picoseconds(), vector.recent_picoseconds());
+        if is_wanted { vector } else { &self.scalar }
+    }
+
+    /// Launches from now on may run the vector code, if there is one.
     fn change(&self) {
         if let Some(vector) = (self.ask)(&self.scalar) {
             // Nobody else sets it: one process asks once.
@@ -108,10 +123,33 @@ impl CompiledKernel for TieredKernel {
         if matches!(self.heat, Heat::Always) {
             self.consider();
         }
-        if let Some(vector) = self.vector.get() {
-            return vector.dispatch(bindings, grid, completion);
-        }
-        self.scalar.dispatch(bindings, grid, completion);
+        self.code().dispatch(bindings, grid, completion);
         self.consider();
+    }
+}
+
+/// Whether a straight kernel's next launch runs vector code, by what a thread took lately in either form.
+fn is_vector_wanted(scalar: Option<u64>, vector: Option<u64>) -> bool {
+    match (scalar, vector) {
+        (None, _) => false,
+        (Some(_), None) => true,
+        (Some(scalar), Some(vector)) => vector <= scalar.saturating_add(scalar / TOLERATED_PART),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn both_forms_are_tried_and_the_faster_one_stays() {
+        assert!(!is_vector_wanted(None, None));
+        assert!(!is_vector_wanted(None, Some(5)));
+        assert!(is_vector_wanted(Some(100), None));
+        assert!(is_vector_wanted(Some(100), Some(112)));
+        assert!(!is_vector_wanted(Some(100), Some(113)));
+        // A launch with other arguments makes scalar code slow: the other is taken again.
+        assert!(is_vector_wanted(Some(400), Some(113)));
+        assert!(is_vector_wanted(Some(u64::MAX), Some(u64::MAX)));
     }
 }

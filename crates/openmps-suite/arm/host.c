@@ -38,7 +38,7 @@ struct group_context {
 struct kernel_info {
   uint32_t version, mode, flat, threadgroup_memory_bytes, private_bytes, cost;
   uint32_t used_arguments[4], compared_arguments[4];
-  uint32_t frame_bytes, step_threads, vectorized, whole_simdgroups, refusal;
+  uint32_t frame_bytes, step_threads, vectorized, whole_simdgroups, refusal, straight;
 };
 
 extern const struct kernel_info openmps_kernel_info;

@@ -67,6 +67,7 @@ pub(super) fn before_optimizing(
         vectorized: 0,
         whole_simdgroups: 0,
         refusal: 0,
+        straight: 0,
     })
 }
 
@@ -132,6 +133,7 @@ pub(super) fn of_refusal<'c>(
         vectorized: 0,
         whole_simdgroups: 0,
         refusal: refusal.number(),
+        straight: 0,
     };
     let text = format!("define void @{KERNEL_SYMBOL}(ptr %context) {{\n  ret void\n}}\n{}", constant_text(info));
     let module = context.parse_ir(&text).map_err(internal)?;

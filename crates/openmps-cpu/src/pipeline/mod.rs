@@ -198,7 +198,6 @@ fn build(
     let meeting = lower_intrinsics(module, machine, signature)?;
     observer.after("lower", module)?;
     let is_straight = is_straight(module, meeting);
-    let refusal = refusal.or_else(|| is_straight.then_some(Refusal::Straight));
     let form = form(module, meeting, waiting);
     let flat = link_entry(module, machine, &kernel, signature, form)?;
     let keeps_large = form == Form::Loop && !threadgroup::has_variables(module);
@@ -215,6 +214,7 @@ fn build(
     stack::run(module, machine, signature)?;
     let mut facts = facts::before_optimizing(module, form, flat && threadgroup_bytes == 0, threadgroup_bytes)?;
     facts.refusal = refusal.map_or(0, Refusal::number);
+    facts.straight = u32::from(is_straight);
     observer.after("stack", module)?;
     module.verify().map_err(internal)?;
     if form == Form::Step {
@@ -257,7 +257,7 @@ fn form(module: &Module<'_>, meeting: Meeting, waiting: Waiting) -> Form {
     }
 }
 
-/// Whether threads never wait and have no loops, so that nobody need ask for vector code.
+/// Whether threads never wait and have no loops.
 fn is_straight(module: &Module<'_>, meeting: Meeting) -> bool {
     meeting == Meeting::Never
         && module.functions().into_iter().all(|function| function.is_declaration() || !has_loop(function))

@@ -166,14 +166,12 @@ fn vectorized(
     let request = vectorize::Request {
         rows: options.rows,
         whole_simdgroups: tells_simdgroups || !is_in_rows,
-        has_lane_operations,
         choice: options.engine,
         size,
     };
     if vectorize::is_too_large(module, request) {
         return Err(Refusal::TooLarge.into());
     }
-    request.check_source(module.function(KERNEL_SYMBOL).expect("the source was linked"))?;
     let unrolling = match size {
         Size::Unrolled => UNROLLED,
         Size::Rolled => ROLLED,
@@ -184,6 +182,8 @@ fn vectorized(
     }
     observer.after("before-vectorize", module)?;
     let made = vectorize::run(module, machine, request)?;
+    let is_straight = !has_lane_operations && made.barriers == Barriers::None && !made.has_loops;
+    facts.straight = u32::from(is_straight);
     let ways = match made.barriers {
         Barriers::None => None,
         Barriers::Together => Some(Ways::Same),

@@ -1,15 +1,13 @@
 //! Whether vector code of a kernel is worth what it takes to compile.
 //!
-//! The rule of `OPENMPS_ENGINE=auto`, where hot kernels are compiled in the background: a kernel becomes vectors when its threads wait for each other (lane operations, barriers) or
-//! when it has a loop that is not unrolled, since LLVM cannot vectorise the loop over threads around either. Straight code is left
-//! to LLVM's loop vectorizer, which does as well in a third of the time. A kernel whose vector form would be large stays scalar
-//! under either choice, with different limits.
+//! A kernel whose vector form would be large stays scalar, with different limits where somebody asked for vectors and where hot
+//! kernels are compiled in the background (`OPENMPS_ENGINE=auto`).
 
 use openmps_engine::{EngineChoice, SimdgroupRows};
 use openmps_llvm::{Function, Instruction, Module, PlainOp};
 
 use super::analysis::Analysis;
-use super::graph::{Graph, has_loop};
+use super::graph::Graph;
 use super::refusal::Refusal;
 use crate::abi::{KERNEL_SYMBOL, SIMD_WIDTH};
 use crate::split::MARKER;
@@ -87,8 +85,6 @@ pub(crate) struct Request {
     pub(crate) rows: SimdgroupRows,
     /// Whether the linear index of each SIMD-group's first thread is a multiple of 32.
     pub(crate) whole_simdgroups: bool,
-    /// Whether lanes work together.
-    pub(crate) has_lane_operations: bool,
     /// What the caller wants.
     pub(crate) choice: EngineChoice,
     /// Which way is tried.
@@ -96,26 +92,10 @@ pub(crate) struct Request {
 }
 
 impl Request {
-    /// Refuses straight code before anything was spent on it.
+    /// Refuses what is too large when analysis knows what lanes share; else where values are to be kept.
     ///
     /// # Errors
-    /// [`Refusal::Straight`].
-    pub(crate) fn check_source(self, source: Function<'_>) -> Result<(), Refusal> {
-        self.check_loops(!barriers(source).is_empty(), || has_loop(source))
-    }
-
-    fn check_loops(self, waits: bool, has_loop: impl FnOnce() -> bool) -> Result<(), Refusal> {
-        let is_wanted = match self.choice {
-            EngineChoice::Scalar | EngineChoice::Vector => true,
-            EngineChoice::Auto => self.has_lane_operations || waits || has_loop(),
-        };
-        if is_wanted { Ok(()) } else { Err(Refusal::Straight) }
-    }
-
-    /// Refuses what is straight or too large when analysis knows what lanes share; else where values are to be kept.
-    ///
-    /// # Errors
-    /// [`Refusal::Straight`], [`Refusal::TooLarge`].
+    /// [`Refusal::TooLarge`].
     pub(super) fn check<'m>(
         self,
         module: &Module<'m>,
@@ -124,7 +104,6 @@ impl Request {
         analysis: &Analysis<'m>,
     ) -> Result<Slots, Refusal> {
         let waits = !barriers(source).is_empty();
-        self.check_loops(waits, || !graph.loops.is_empty())?;
         let most = self.size.limits(self.choice);
         let (blocks, registers) = (graph.blocks.len(), registers(module, graph, analysis));
         if blocks > most.blocks || registers > most.registers {

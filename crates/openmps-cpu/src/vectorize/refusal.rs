@@ -24,13 +24,11 @@ pub enum Refusal {
     /// An operation of the runtime that needs a fiber for each thread: asynchronous copies, products of tensors that are spread
     /// over several SIMD-groups.
     NeedsFibers,
-    /// Straight code whose threads never wait, which LLVM vectorises by itself. Refused where nobody asked for vectors.
-    Straight,
 }
 
 impl Refusal {
     /// Every reason, in the order of its number in a kernel's facts.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 9] = [
         Self::TooLarge,
         Self::ControlFlow,
         Self::LoopValue,
@@ -40,7 +38,6 @@ impl Refusal {
         Self::Recursion,
         Self::PrivateMemory,
         Self::NeedsFibers,
-        Self::Straight,
     ];
 
     /// The number in a kernel's facts; 0 stands for none.
@@ -68,7 +65,6 @@ impl fmt::Display for Refusal {
             Self::Recursion => "a function that calls itself",
             Self::PrivateMemory => "too much private memory",
             Self::NeedsFibers => "an operation that needs a fiber for each thread",
-            Self::Straight => "straight code",
         })
     }
 }

@@ -36,6 +36,8 @@ pub(crate) enum Barriers {
 pub(crate) struct Made {
     pub(crate) barriers: Barriers,
     pub(crate) slots: Slots,
+    /// Whether it has loops.
+    pub(crate) has_loops: bool,
 }
 
 /// Replaces the function of one thread by [`LANES_SYMBOL`], for the CPU of `machine`.
@@ -69,7 +71,7 @@ fn vectorize(module: &Module<'_>, machine: &TargetMachine, request: Request) -> 
         true if pass_barriers_together(source, &graph) => Barriers::Together,
         true => Barriers::Apart,
     };
-    Ok(Made { barriers, slots })
+    Ok(Made { barriers, slots, has_loops: !graph.loops.is_empty() })
 }
 
 /// The shapes of the context, the position and the linear index, and the lanes of a row.
