@@ -60,7 +60,14 @@ impl<'a> Codes<'a> {
     }
 
     /// The code for a threadgroup of this size.
-    fn for_size(&self, size: [u32; 3]) -> &'a CpuKernel {
+    #[inline]
+    fn for_size(&self, x: u32, y: u32, z: u32) -> &'a CpuKernel {
+        if self.edge.is_none() { self.most } else { self.one_of_two([x, y, z]) }
+    }
+
+    /// Out of line, so that nobody else needs the size in memory.
+    #[inline(never)]
+    fn one_of_two(&self, size: [u32; 3]) -> &'a CpuKernel {
         match &self.edge {
             Some((plan, edge)) if !plan.suits(size) => edge,
             Some(_) | None => self.most,
@@ -266,11 +273,12 @@ impl Dispatch<'_> {
             let (whole, at_edge) = (self.grid.group, self.grid.group_size_at(last));
             let size_at = |axis: usize, place: u32| if place == last[axis] { at_edge[axis] } else { whole[axis] };
             for _ in first..end {
-                // Word by word: a word that was just written is not read at another width, which would wait for the stores of
-                // the threadgroup before.
-                context.position = [x, y, z];
-                context.size = [size_at(0, x), size_at(1, y), size_at(2, z)];
-                self.run_group(self.codes.for_size(context.size), &context)?;
+                // Each word from a register: where one that was just written is read at another width, as by the copy of an array,
+                // the CPU waits until all stores of the threadgroup before are done.
+                let [width, height, depth] = [size_at(0, x), size_at(1, y), size_at(2, z)];
+                [context.position[0], context.position[1], context.position[2]] = [x, y, z];
+                [context.size[0], context.size[1], context.size[2]] = [width, height, depth];
+                self.run_group(self.codes.for_size(width, height, depth), &context)?;
                 (x, y, z) = advance((x, y, z), groups);
             }
             Ok(())
@@ -291,6 +299,7 @@ impl Dispatch<'_> {
         bytes(self.codes.most).max(edge)
     }
 
+    #[inline]
     fn run_group(&self, kernel: &CpuKernel, context: &GroupContext) -> Result<(), String> {
         match kernel.entry.fiber() {
             None => {
