@@ -14,7 +14,7 @@ pub const KERNEL_SYMBOL: &str = "openmps_kernel";
 /// The constant that an object exports.
 pub const INFO_SYMBOL: &str = "openmps_kernel_info";
 /// Changed whenever generated code and runtime would misunderstand each other; part of cache keys.
-pub const ABI_VERSION: u32 = 8;
+pub const ABI_VERSION: u32 = 9;
 
 /// Threads of one SIMD-group.
 pub const SIMD_WIDTH: usize = 32;
@@ -125,6 +125,8 @@ pub(crate) struct KernelInfo {
     pub(crate) vectorized: u32,
     /// A [`WholeSimdgroups`].
     pub(crate) whole_simdgroups: u32,
+    /// Not 0 when the code runs threadgroups alone whose rows are whole SIMD-groups.
+    pub(crate) whole_rows: u32,
     /// Why it was not vectorised though asked for; 0 for no reason. Under [`EngineChoice::Auto`](openmps_engine::EngineChoice) the
     /// object holds nothing else.
     pub(crate) refusal: u32,
@@ -133,7 +135,7 @@ pub(crate) struct KernelInfo {
 }
 
 /// Words of [`KernelInfo`] in memory order.
-pub(crate) const INFO_WORDS: usize = 20;
+pub(crate) const INFO_WORDS: usize = 21;
 
 impl KernelInfo {
     /// The words as the object stores them.
@@ -165,6 +167,7 @@ impl KernelInfo {
             step,
             self.vectorized,
             whole,
+            self.whole_rows,
             self.refusal,
             self.straight,
         ]
@@ -174,8 +177,8 @@ impl KernelInfo {
     #[must_use]
     pub(crate) fn from_words(words: [u32; INFO_WORDS]) -> Self {
         let [version, mode, flat, threadgroup_memory_bytes, private_bytes, cost, words @ ..] = words;
-        let [a, b, c, d, e, f, g, h, frame_bytes, step_threads, vectorized, whole_simdgroups, refusal, straight] =
-            words;
+        let [a, b, c, d, e, f, g, h, frame_bytes, step_threads, vectorized, words @ ..] = words;
+        let [whole_simdgroups, whole_rows, refusal, straight] = words;
         Self {
             version,
             mode,
@@ -189,6 +192,7 @@ impl KernelInfo {
             step_threads,
             vectorized,
             whole_simdgroups,
+            whole_rows,
             refusal,
             straight,
         }
@@ -243,7 +247,7 @@ mod tests {
 
     #[test]
     fn info_survives_its_words() {
-        let info = KernelInfo::from_words([1, 1, 0, 64, 128, 7, 0b101, 0, 0, 0, 0b100, 0, 0, 0, 48, 1, 1, 0, 3, 1]);
+        let info = KernelInfo::from_words([1, 1, 0, 64, 128, 7, 0b101, 0, 0, 0, 0b100, 0, 0, 0, 48, 1, 1, 0, 1, 3, 1]);
         assert_eq!(KernelInfo::from_words(info.to_words()), info);
         assert!(info.uses_argument(0) && !info.uses_argument(1) && info.uses_argument(2));
         assert!(info.uses_argument(500), "what the mask cannot say counts as used");

@@ -132,8 +132,9 @@ impl CpuKernel {
             return Ok(Codes::of(self));
         };
         let needs = WholeSimdgroups::from_number(info.whole_simdgroups);
-        let plan = Plan::new(needs, grid);
-        let code = |rows| if rows == SimdgroupRows::One { Some(self) } else { variants.vector(rows) };
+        let first = if info.whole_rows == 0 { SimdgroupRows::One } else { SimdgroupRows::Whole };
+        let plan = Plan::new(first, needs, grid);
+        let code = |rows| if rows == first { Some(self) } else { variants.vector(rows) };
         let codes = match (code(plan.most), plan.edge) {
             (Some(most), None) => Some(Codes::of(most)),
             (Some(most), Some(edge)) => code(edge).map(|edge| Codes { most, edge: Some((plan, edge)) }),
@@ -141,8 +142,8 @@ impl CpuKernel {
         };
         match (codes, needs) {
             (Some(codes), _) => Ok(codes),
-            (None, WholeSimdgroups::Never) => Ok(Codes::of(self)),
-            (None, WholeSimdgroups::InThreadgroup | WholeSimdgroups::InGrid) => {
+            (None, WholeSimdgroups::Never) if first == SimdgroupRows::One => Ok(Codes::of(self)),
+            (None, WholeSimdgroups::Never | WholeSimdgroups::InThreadgroup | WholeSimdgroups::InGrid) => {
                 let fail = |error: EngineError| DispatchError::Failed {
                     kernel: self.signature.name.clone(),
                     reason: error.to_string(),

@@ -12,6 +12,8 @@ const CALLS_RATIO: u32 = 3;
 /// What the threadgroups of a launch want.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Plan {
+    /// The code that there is: of whole rows, or of one row.
+    first: SimdgroupRows,
     needs: WholeSimdgroups,
     grid: Grid,
     /// The code for threadgroups that are not at an upper edge, or for the only one.
@@ -21,28 +23,38 @@ pub(crate) struct Plan {
 }
 
 impl Plan {
-    /// The plan for a kernel whose code of rows `needs` so much.
-    pub(crate) fn new(needs: WholeSimdgroups, grid: &Grid) -> Self {
+    /// The plan for a kernel whose `first` code is for whole rows or for one row, and whose code of rows `needs` so much.
+    pub(crate) fn new(first: SimdgroupRows, needs: WholeSimdgroups, grid: &Grid) -> Self {
         let groups = grid.groups();
         let sizes = [0, 1, 2].map(|axis| {
             let last = last_size(grid.threads[axis], grid.group[axis]);
             if groups[axis] > 1 { [grid.group[axis], last] } else { [last, last] }
         });
-        let mut plan = Self { needs, grid: *grid, most: SimdgroupRows::One, edge: None };
+        let mut plan = Self { first, needs, grid: *grid, most: first, edge: None };
         plan.most = plan.wanted([0, 1, 2].map(|axis| sizes[axis][0]));
-        let everywhere = match needs {
-            WholeSimdgroups::Never => SimdgroupRows::One,
-            WholeSimdgroups::InThreadgroup | WholeSimdgroups::InGrid => SimdgroupRows::Any,
+        // Those at an upper edge that the code does not suit.
+        let others = || {
+            let corners = (1..8).map(|corner| [0, 1, 2].map(|axis| sizes[axis][corner >> axis & 1]));
+            corners.filter(|&size| !plan.suits(size))
         };
-        let corners = (1..8).map(|corner| [0, 1, 2].map(|axis| sizes[axis][corner >> axis & 1]));
-        let suits_all = corners.into_iter().all(|size| plan.suits(size));
-        plan.edge = (!suits_all).then_some(everywhere);
+        let edge = match others().next() {
+            None => None,
+            Some(_) if others().all(|size| plan.is_code_of(SimdgroupRows::One, size)) => Some(SimdgroupRows::One),
+            Some(_) => Some(SimdgroupRows::Any),
+        };
+        plan.edge = edge;
         plan
     }
 
     /// Whether the code [`most`](Self::most) runs a threadgroup of this size.
     pub(crate) fn suits(&self, size: [u32; 3]) -> bool {
-        match self.most {
+        self.is_code_of(self.most, size)
+    }
+
+    /// Whether the code of `rows` runs a threadgroup of this size.
+    fn is_code_of(&self, rows: SimdgroupRows, size: [u32; 3]) -> bool {
+        match rows {
+            SimdgroupRows::Whole => is_whole(size[0]) && self.is_code_of(SimdgroupRows::One, size),
             SimdgroupRows::One => self.needs == WholeSimdgroups::Never || self.is_one_row(size),
             SimdgroupRows::Short(_) => self.is_short(size),
             SimdgroupRows::Any => true,
@@ -61,7 +73,7 @@ impl Plan {
 
     fn wanted(&self, size @ [x, y, z]: [u32; 3]) -> SimdgroupRows {
         if self.is_one_row(size) {
-            return SimdgroupRows::One;
+            return if is_whole(x) { self.first } else { SimdgroupRows::One };
         }
         if let Some(&threads) = SHORT.iter().find(|&&threads| u32::from(threads) == x)
             && y * z > 1
@@ -98,15 +110,41 @@ fn starts_whole(grid: &Grid) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use openmps_engine::SimdgroupRows::{Any, One, Short};
+    use openmps_engine::SimdgroupRows::{Any, One, Short, Whole};
 
     use super::*;
 
     const ALL: [WholeSimdgroups; 3] = [WholeSimdgroups::Never, WholeSimdgroups::InThreadgroup, WholeSimdgroups::InGrid];
 
     fn plan(needs: WholeSimdgroups, threads: [u32; 3], group: [u32; 3]) -> (SimdgroupRows, Option<SimdgroupRows>) {
-        let plan = Plan::new(needs, &Grid { threads, group });
+        plan_of(One, needs, threads, group)
+    }
+
+    fn plan_of(
+        first: SimdgroupRows,
+        needs: WholeSimdgroups,
+        threads: [u32; 3],
+        group: [u32; 3],
+    ) -> (SimdgroupRows, Option<SimdgroupRows>) {
+        let plan = Plan::new(first, needs, &Grid { threads, group });
         (plan.most, plan.edge)
+    }
+
+    #[test]
+    fn code_of_whole_rows_runs_no_others() {
+        for needs in ALL {
+            assert_eq!(plan_of(Whole, needs, [128, 8, 2], [64, 2, 2]), (Whole, None));
+            assert_eq!(plan_of(Whole, needs, [96, 8, 1], [64, 2, 1]), (Whole, None));
+            assert_eq!(plan_of(Whole, needs, [207, 1, 1], [64, 1, 1]), (Whole, Some(One)));
+            assert_eq!(plan_of(Whole, needs, [48, 2, 1], [48, 1, 1]), (One, None));
+            assert_eq!(plan_of(Whole, needs, [64, 64, 1], [16, 3, 1]), (Short(16), None));
+        }
+        let [never, in_threadgroup, in_grid] = ALL;
+        assert_eq!(plan_of(Whole, never, [207, 4, 1], [64, 2, 1]), (Whole, Some(One)));
+        assert_eq!(plan_of(Whole, in_threadgroup, [207, 4, 1], [64, 2, 1]), (Whole, Some(Any)));
+        assert_eq!(plan_of(Whole, in_grid, [96, 1, 1], [48, 1, 1]), (Any, None), "the second starts at 48");
+        let plan = Plan::new(Whole, never, &Grid { threads: [207, 1, 1], group: [64, 1, 1] });
+        assert!(plan.suits([64, 1, 1]) && !plan.suits([15, 1, 1]));
     }
 
     #[test]
@@ -144,7 +182,7 @@ mod tests {
         assert_eq!(plan(never, [207, 4, 1], [64, 2, 1]), (One, None));
         assert_eq!(plan(in_threadgroup, [207, 4, 1], [64, 2, 1]), (One, Some(Any)));
         assert_eq!(plan(in_threadgroup, [18, 4, 1], [32, 4, 1]), (Any, None), "the only threadgroup of a row has 18");
-        let plan = Plan::new(never, &Grid { threads: [100, 100, 1], group: [16, 16, 1] });
+        let plan = Plan::new(One, never, &Grid { threads: [100, 100, 1], group: [16, 16, 1] });
         assert!(plan.suits([16, 4, 1]) && !plan.suits([4, 16, 1]));
     }
 

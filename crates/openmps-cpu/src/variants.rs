@@ -1,4 +1,4 @@
-//! The codes of a vectorised kernel for threadgroups that its code for SIMD-groups of one row cannot run, or runs with most lanes
+//! The codes of a vectorised kernel for threadgroups that its first code cannot run, or runs with most lanes
 //! idle: each is made when a launch first wants it.
 //!
 //! Guarantees: where hot kernels are compiled in the background no launch waits for vector code, and each is asked for at most once a
@@ -13,8 +13,8 @@ use crate::engine::{CodeGenerator, generate, load};
 use crate::kernel::CpuKernel;
 use crate::tier::Heat;
 
-/// Codes beside that of one row: rows of 1, 2, 4, 8 and 16 threads, and any.
-const COUNT: usize = 6;
+/// Codes beside the first one: rows of 1, 2, 4, 8 and 16 threads, a row with an end, and any.
+const COUNT: usize = 7;
 
 /// What codes are made of.
 #[derive(Clone)]
@@ -127,8 +127,9 @@ impl Variants {
 /// None for the code that every kernel begins with.
 fn slot_number(rows: SimdgroupRows) -> Option<usize> {
     match rows {
-        SimdgroupRows::One => None,
-        SimdgroupRows::Short(threads) => usize::try_from(threads.checked_ilog2()?).ok().filter(|&log| log < COUNT - 1),
+        SimdgroupRows::Whole => None,
+        SimdgroupRows::Short(threads) => usize::try_from(threads.checked_ilog2()?).ok().filter(|&log| log < COUNT - 2),
+        SimdgroupRows::One => Some(COUNT - 2),
         SimdgroupRows::Any => Some(COUNT - 1),
     }
 }

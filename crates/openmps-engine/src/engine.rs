@@ -27,8 +27,10 @@ pub struct EngineOptions {
 /// engine is made for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum SimdgroupRows {
-    /// In one row: rows are whole SIMD-groups, or there is one row.
+    /// In one row, and rows are whole SIMD-groups. Of kernels without barriers the code is that of [`One`](Self::One).
     #[default]
+    Whole,
+    /// In one row: rows are whole SIMD-groups, or there is one row.
     One,
     /// In whole rows of this many threads: 1, 2, 4, 8 or 16. All threads of a SIMD-group have the same place in z.
     Short(u8),

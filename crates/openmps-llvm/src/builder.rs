@@ -11,8 +11,8 @@ use llvm_sys::core::{
     LLVMBuildFNeg, LLVMBuildFence, LLVMBuildFreeze, LLVMBuildGEP2, LLVMBuildICmp, LLVMBuildInBoundsGEP2,
     LLVMBuildInsertElement, LLVMBuildInsertValue, LLVMBuildLoad2, LLVMBuildMemCpy, LLVMBuildMemSet, LLVMBuildPhi,
     LLVMBuildRet, LLVMBuildRetVoid, LLVMBuildSelect, LLVMBuildShuffleVector, LLVMBuildStore, LLVMBuildSwitch,
-    LLVMBuildUnreachable, LLVMCreateBuilderInContext, LLVMDisposeBuilder, LLVMGetInsertBlock, LLVMPositionBuilderAtEnd,
-    LLVMPositionBuilderBefore,
+    LLVMBuildUnreachable, LLVMCreateBuilderInContext, LLVMDisposeBuilder, LLVMGetInsertBlock, LLVMInsertIntoBuilder,
+    LLVMInstructionClone, LLVMPositionBuilderAtEnd, LLVMPositionBuilderBefore,
 };
 
 use crate::block::Block;
@@ -22,7 +22,7 @@ use crate::function::Function;
 use crate::handle::count;
 use crate::instruction::Instruction;
 use crate::module::Module;
-use crate::opcode::{AtomicOp, BinaryOp, CastOp, FloatPredicate, IntPredicate, Ordering};
+use crate::opcode::{AtomicOp, BinaryOp, CastOp, FloatPredicate, IntPredicate, Ordering, PlainOp};
 use crate::ty::{Type, TypeKind};
 use crate::value::Value;
 
@@ -104,6 +104,20 @@ impl<'m> Builder<'m> {
     pub fn block(&self) -> Option<Block<'m>> {
         // SAFETY: live by the invariant of `Builder`.
         Block::wrap_option(unsafe { LLVMGetInsertBlock(self.raw()) })
+    }
+
+    /// A copy of `instruction`, with its operands, flags and metadata.
+    ///
+    /// # Panics
+    /// When it is a terminator, which ends a block.
+    pub fn insert_copy(&self, instruction: Instruction<'m>) -> Instruction<'m> {
+        assert!(instruction.successors().is_empty() && !instruction.opcode().is(PlainOp::Ret), "{instruction}");
+        let builder = self.placed();
+        // SAFETY: the instruction is live; nothing owns the copy yet.
+        let copy = unsafe { LLVMInstructionClone(instruction.raw()) };
+        // SAFETY: the builder is placed in a block, which takes the copy.
+        unsafe { LLVMInsertIntoBuilder(builder, copy) };
+        Instruction::wrap(copy)
     }
 
     /// Every build asserts it: LLVM would make an instruction that nothing owns.

@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define ABI_VERSION 7u
+#define ABI_VERSION 9u
 #define SIMD_WIDTH 32u
 #define PARAMETERS_MAX 64u
 /* Threadgroup memory and frames start at multiples of this, as in the engine. */
@@ -38,7 +38,7 @@ struct group_context {
 struct kernel_info {
   uint32_t version, mode, flat, threadgroup_memory_bytes, private_bytes, cost;
   uint32_t used_arguments[4], compared_arguments[4];
-  uint32_t frame_bytes, step_threads, vectorized, whole_simdgroups, refusal, straight;
+  uint32_t frame_bytes, step_threads, vectorized, whole_simdgroups, whole_rows, refusal, straight;
 };
 
 extern const struct kernel_info openmps_kernel_info;
@@ -135,6 +135,10 @@ static void check(const struct launch *launch) {
   if (info->mode != 0) stop(FIBERS, "threads with stacks of their own");
   int starts_whole = launch->group[0] % SIMD_WIDTH == 0 || launch->groups[0] == 1;
   int is_right = info->whole_simdgroups == NEVER || (rows_are_whole(launch) && (info->whole_simdgroups != IN_GRID || starts_whole));
+  for (int edge = 0; edge < 2; edge++) {
+    uint32_t row = size_at(launch, 0, edge ? launch->groups[0] - 1 : 0);
+    is_right = is_right && (info->whole_rows == 0 || row % SIMD_WIDTH == 0);
+  }
   if (!is_right) stop(OTHER_CODE, "the engine has other code for threadgroups of this shape");
 }
 

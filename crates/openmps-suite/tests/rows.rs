@@ -146,6 +146,51 @@ fn text() -> String {
             "local.y",
         ],
     );
+    // What a whole threadgroup shares behind a barrier, beside what a SIMD-group writes and reads there.
+    text += &kernel(
+        "shared",
+        &["grid", "local", "index", "lane", "simdgroup", "simdgroups", "all"],
+        &format!(
+            "{at}
+  threadgroup float sums[32];
+  threadgroup float own[32];
+  threadgroup atomic_uint counter;
+  float mine = in[at % 1024] * 0.37f;
+  float sum = simd_sum(mine);
+  if (lane == 0) {{ sums[simdgroup] = sum; own[simdgroup] = mine; }}
+  if (index == 0) atomic_store_explicit(&counter, count, memory_order_relaxed);
+  threadgroup_barrier(mem_flags::mem_threadgroup);
+  float total = 0, largest = 0;
+  if (count > 2) total = simd_sum(lane < simdgroups ? sums[lane] : 0.0f);
+  for (uint i = 0; i < count; i++) largest = max(largest, sums[i % simdgroups]);
+  float scale = rsqrt(total / count + 1);
+  if (lane == 0) own[simdgroup] += scale;
+  simdgroup_barrier(mem_flags::mem_threadgroup);
+  float back = own[simdgroup];
+  simdgroup_barrier(mem_flags::mem_threadgroup);
+  for (uint turn = 0; turn < simdgroup % 3; turn++) {{
+    if (lane == turn) own[simdgroup] = back * scale + turn;
+    simdgroup_barrier(mem_flags::mem_threadgroup);
+    back += own[simdgroup];
+    simdgroup_barrier(mem_flags::mem_threadgroup);
+    atomic_fetch_add_explicit(&counter, lane, memory_order_relaxed);
+  }}
+  float first = simdgroup > 0 ? sums[0] : mine;
+  threadgroup_barrier(mem_flags::mem_threadgroup);
+  if (simdgroup == simdgroups - 1) sums[lane] = total * lane;
+  threadgroup_barrier(mem_flags::mem_threadgroup);"
+        ),
+        [
+            "as_type<uint>(total)",
+            "as_type<uint>(largest)",
+            "as_type<uint>(scale)",
+            "as_type<uint>(back)",
+            "as_type<uint>(first)",
+            "atomic_load_explicit(&counter, memory_order_relaxed)",
+            "as_type<uint>(sums[(count + simdgroup) % simdgroups])",
+            "as_type<uint>(own[0])",
+        ],
+    );
     // Bytes, halves and narrow indices, whose steps may wrap.
     text += &kernel(
         "narrow",
@@ -193,7 +238,7 @@ fn results(kernel: &dyn CompiledKernel, grid: &Grid, count: u32) -> Vec<u32> {
 #[test]
 fn every_shape_of_threadgroups_gives_the_same() {
     let program = Program::new(&text(), &CompileOptions::default());
-    for name in ["positions", "lanes", "threadgroups", "both", "narrow", "strided"] {
+    for name in ["positions", "lanes", "threadgroups", "both", "shared", "narrow", "strided"] {
         let [scalar, vector] = [EngineChoice::Scalar, EngineChoice::Vector].map(|engine| {
             let options = EngineOptions { engine, verify_each_pass: true, ..EngineOptions::default() };
             let cpu = CpuEngine::new(Arc::new(LlvmCodeGenerator));

@@ -66,6 +66,7 @@ pub(super) fn before_optimizing(
         step_threads: 1,
         vectorized: 0,
         whole_simdgroups: 0,
+        whole_rows: 0,
         refusal: 0,
         straight: 0,
     })
@@ -132,6 +133,7 @@ pub(super) fn of_refusal<'c>(
         step_threads: 1,
         vectorized: 0,
         whole_simdgroups: 0,
+        whole_rows: 0,
         refusal: refusal.number(),
         straight: 0,
     };

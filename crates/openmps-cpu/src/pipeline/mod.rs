@@ -12,6 +12,7 @@ mod division;
 mod entry;
 mod facts;
 mod isolate;
+mod memories;
 mod observe;
 mod optimize;
 mod packing;

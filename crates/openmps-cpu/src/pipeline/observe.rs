@@ -19,7 +19,8 @@ impl Observer {
         let plain = |c: char| if c.is_ascii_alphanumeric() || c == '_' { c } else { '-' };
         let name: String = kernel.chars().map(plain).collect();
         let name = match options.rows {
-            SimdgroupRows::One => name,
+            SimdgroupRows::Whole => name,
+            SimdgroupRows::One => format!("{name}.row"),
             SimdgroupRows::Short(threads) => format!("{name}.rows{threads}"),
             SimdgroupRows::Any => format!("{name}.rows"),
         };

@@ -174,20 +174,20 @@ fn vector_code_of_straight_kernels() {
         LOOP,
         EngineChoice::Vector,
         &expect![[r#"
-        00 load: k 6
-        01 isolate: openmps_air_kernel 6
-        02 tables: openmps_air_kernel 6
-        03 alignment: openmps_air_kernel 6
-        04 division: openmps_air_kernel 6
-        05 arithmetic: openmps_air_kernel 6
-        06 lower: openmps_air_kernel 6
-        07 inline: openmps_kernel 65
-        08 threadgroup: openmps_kernel 65
-        09 stack: openmps_kernel 65
-        10 before-vectorize: openmps_kernel 14
-        11 vectorize: openmps_lanes 43 (8 wide)
-        12 optimize: openmps_kernel 56 (7 wide)
-    "#]],
+            00 load: k 6
+            01 isolate: openmps_air_kernel 6
+            02 tables: openmps_air_kernel 6
+            03 alignment: openmps_air_kernel 6
+            04 division: openmps_air_kernel 6
+            05 arithmetic: openmps_air_kernel 6
+            06 lower: openmps_air_kernel 6
+            07 inline: openmps_kernel 65
+            08 threadgroup: openmps_kernel 65
+            09 stack: openmps_kernel 65
+            10 before-vectorize: openmps_kernel 14
+            11 vectorize: openmps_lanes 36 (8 wide)
+            12 optimize: openmps_kernel 49 (7 wide)
+        "#]],
     );
 }
 
@@ -209,10 +209,11 @@ fn vector_code_between_barriers() {
             08 threadgroup: openmps_kernel 67
             09 stack: openmps_kernel 67
             10 before-vectorize: openmps_kernel 16
-            11 vectorize: openmps_lanes 89 (24 wide)
-            12 barriers: openmps_step 47 (20 wide) openmps_kernel 64
-            13 bounds: openmps_kernel 101 (20 wide)
-            14 optimize: openmps_kernel 110 (20 wide)
+            11 vectorize: openmps_lanes 77 (24 wide)
+            12 barriers: openmps_step 23 (7 wide) openmps_kernel 64
+            13 bounds: openmps_kernel 77 (7 wide)
+            14 memories: openmps_kernel 77 (7 wide)
+            15 optimize: openmps_kernel 86 (7 wide)
         "#]],
     );
 }
@@ -235,8 +236,8 @@ fn vector_code_of_lane_operations() {
             08 threadgroup: openmps_kernel 67
             09 stack: openmps_kernel 67
             10 before-vectorize: openmps_kernel 16
-            11 vectorize: openmps_lanes 82 (13 wide)
-            12 optimize: openmps_kernel 91 (10 wide)
+            11 vectorize: openmps_lanes 74 (13 wide)
+            12 optimize: openmps_kernel 83 (10 wide)
         "#]],
     );
 }

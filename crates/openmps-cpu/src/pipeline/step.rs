@@ -2,7 +2,7 @@
 //!
 //! Three layers: the source of vectorisation is the exported function of one thread, with its position as parameters. Its vector form
 //! runs a SIMD-group from the position of lane 0. The driver calls that for all SIMD-groups of a threadgroup. With
-//! [`SimdgroupRows::One`] a SIMD-group is 32 threads of a row, so that lanes differ in x alone; that is what Metal means by it where
+//! [`SimdgroupRows::Whole`] and [`SimdgroupRows::One`] a SIMD-group is 32 threads of a row, so that lanes differ in x alone; that is what Metal means by it where
 //! rows are multiples of 32 or there is one row, and no kernel can tell otherwise unless it uses lanes. Otherwise it is 32 threads
 //! in the order of the linear index, of whose place in the threadgroup more or less is known while the code is made.
 
@@ -51,7 +51,7 @@ pub(super) fn source(
     let asks_for_lanes = asks(numbers_lanes);
     let mut text = entry::declaration(&kernel.name(), &types);
     let (row_threads, prefix) = match rows {
-        SimdgroupRows::One => (None, "local"),
+        SimdgroupRows::Whole | SimdgroupRows::One => (None, "local"),
         SimdgroupRows::Short(threads) => (Some(u32::from(threads)), "local"),
         SimdgroupRows::Any => (None, "unused"),
     };
@@ -62,7 +62,7 @@ pub(super) fn source(
     if rows == SimdgroupRows::Any {
         text.push_str(&entry::LOCAL_POSITION.replace("%thread", "%index"));
     }
-    let grid_position = if rows == SimdgroupRows::One && (has_lane_operations || asks_for_lanes) {
+    let grid_position = if is_row(rows) && (has_lane_operations || asks_for_lanes) {
         // Says what holds anyway.
         text.push_str("  %start.whole = and i32 %start.x, -32\n");
         entry::GRID_POSITION.replacen("%start.x", "%start.whole", 1)
@@ -75,6 +75,14 @@ pub(super) fn source(
     text.push_str(&entry::metadata(signature));
     let asks_for_grid = asks(|builtin| builtin == Builtin::ThreadPositionInGrid);
     Ok(Source { text, flat, asks_for_lanes, asks_for_grid })
+}
+
+/// Whether each SIMD-group lies in one row.
+pub(super) fn is_row(rows: SimdgroupRows) -> bool {
+    match rows {
+        SimdgroupRows::Whole | SimdgroupRows::One => true,
+        SimdgroupRows::Short(_) | SimdgroupRows::Any => false,
+    }
 }
 
 /// Whether the value depends on which threads form a SIMD-group.
@@ -126,7 +134,7 @@ fn index_line(whole: bool) -> &'static str {
 /// are several; of threads that lie anyhow all are one plane.
 fn planes(rows: SimdgroupRows) -> &'static str {
     match rows {
-        SimdgroupRows::One | SimdgroupRows::Short(_) => {
+        SimdgroupRows::Whole | SimdgroupRows::One | SimdgroupRows::Short(_) => {
             "  %threads = mul i32 %size.x, %size.y\n  %planes = add i32 %size.z, 0\n"
         }
         SimdgroupRows::Any => {
@@ -139,7 +147,7 @@ fn planes(rows: SimdgroupRows) -> &'static str {
 fn simdgroup(rows: SimdgroupRows) -> String {
     let shift = match rows {
         SimdgroupRows::Short(threads) => threads.trailing_zeros(),
-        SimdgroupRows::One | SimdgroupRows::Any => 0,
+        SimdgroupRows::Whole | SimdgroupRows::One | SimdgroupRows::Any => 0,
     };
     format!(
         "  %before = mul i32 %z, %threads
@@ -155,7 +163,7 @@ fn simdgroup(rows: SimdgroupRows) -> String {
 /// The exported function of a kernel without barriers: loops over the SIMD-groups in `rows`.
 pub(super) fn driver(whole: bool, rows: SimdgroupRows) -> String {
     match rows {
-        SimdgroupRows::One => driver_by_rows(whole),
+        SimdgroupRows::Whole | SimdgroupRows::One => driver_by_rows(whole),
         SimdgroupRows::Short(_) | SimdgroupRows::Any => driver_by_index(rows),
     }
 }
@@ -237,16 +245,19 @@ define void @{STEP}(ptr %context, i32 noundef %step, i32 noundef %x, i32 noundef
 entry:
 "
     );
-    if rows != SimdgroupRows::One {
+    if !is_row(rows) {
         let (sizes, planes, simdgroup) = (size_loads(), planes(rows), simdgroup(rows));
         return format!("{head}{sizes}{planes}{simdgroup}  ret void\n}}\n!0 = !{{}}\n");
     }
     let index = index_line(whole);
+    // What threads a SIMD-group lacks at the end of a row is known of whole ones: then there is no code for less than all lanes, which
+    // would have to be looked at wherever lanes meet again.
+    let left = if rows == SimdgroupRows::Whole { "%left = add i32 32, 0" } else { "%left = sub i32 %size.x, %x" };
     format!(
         "{head}{}  %plane = mul i32 %z, %size.y
   %row = add i32 %plane, %y
   %before = mul i32 %row, %size.x
-{index}  %left = sub i32 %size.x, %x
+{index}  {left}
   call void @{LANES_SYMBOL}(ptr %context, i32 %x, i32 %y, i32 %z, i32 %index, i32 %left)
   ret void
 }}

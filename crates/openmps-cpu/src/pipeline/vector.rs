@@ -6,7 +6,7 @@ use openmps_llvm::{Module, PassOptions, TargetMachine};
 use super::entry::Form;
 use super::observe::Observer;
 use super::{
-    bound, check_calls, constant, facts, inline, internal, isolate, link_text, packing, prepare, stack, step,
+    bound, check_calls, constant, facts, inline, internal, isolate, link_text, memories, packing, prepare, stack, step,
     threadgroup,
 };
 use crate::abi::{KERNEL_SYMBOL, KernelInfo, SIMD_WIDTH, WholeSimdgroups};
@@ -105,11 +105,14 @@ pub(super) fn build(
         vectorized(module, machine, signature, options, size, &mut observer)?;
     if let Some(ways) = ways {
         facts.frame_bytes = split_at_barriers(module, machine, tells_simdgroups, ways, options.rows)?;
+        facts.whole_rows = u32::from(options.rows == SimdgroupRows::Whole);
         facts.step_threads = u32::try_from(SIMD_WIDTH).expect("32");
         observer.after("barriers", module)?;
         run_passes(module, machine, BEFORE_BOUNDS)?;
         bound::run(module);
         observer.after("bounds", module)?;
+        memories::run(module, facts.threadgroup_memory_bytes);
+        observer.after("memories", module)?;
     } else {
         link_text(module, machine, &step::driver(tells_simdgroups, options.rows))?;
         isolate::hide_all_but(module, KERNEL_SYMBOL);
@@ -152,7 +155,7 @@ fn vectorized(
     let threadgroup_bytes = threadgroup::run(module, Form::Loop, signature)?;
     observer.after("threadgroup", module)?;
     stack::run(module, machine, signature)?;
-    let is_in_rows = options.rows == SimdgroupRows::One;
+    let is_in_rows = step::is_row(options.rows);
     let flat = source.flat && !has_lane_operations && threadgroup_bytes == 0 && is_in_rows;
     let mut facts = facts::before_optimizing(module, Form::Loop, flat, threadgroup_bytes)?;
     let tells_simdgroups = has_lane_operations || source.asks_for_lanes;
@@ -214,7 +217,7 @@ fn split_at_barriers(
     rows: SimdgroupRows,
 ) -> Result<u32, EngineError> {
     let steps = match rows {
-        SimdgroupRows::One => Steps::RowSegments,
+        SimdgroupRows::Whole | SimdgroupRows::One => Steps::RowSegments,
         SimdgroupRows::Short(_) => Steps::PlaneSegments,
         SimdgroupRows::Any => Steps::Simdgroups,
     };

@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 
 use openmps_llvm::{Block, Builder, Instruction, Module, PlainOp, Value};
 
+use super::recompute::Remade;
 use super::variable::{is_lifetime, size_bytes};
 
 /// Largest alignment of a value in the frame: a cache line.
@@ -24,19 +25,20 @@ pub(super) struct Frame<'m> {
 }
 
 impl<'m> Frame<'m> {
-    /// Places variables and values, those of the largest alignment first.
+    /// Places variables and values but those that are `remade`, those of the largest alignment first.
     pub(super) fn of(
         module: &'m Module<'m>,
         has_word: bool,
         variables: &[Instruction<'m>],
         live: &[Vec<Instruction<'m>>],
+        remade: &Remade<'m>,
     ) -> Self {
         let mut items: Vec<(Option<Instruction<'m>>, u64, u64)> = Vec::new();
         for &variable in variables {
             let alignment = variable.alignment().map_or(1, u64::from);
             items.push((Some(variable), size_bytes(module, variable), alignment));
         }
-        for value in distinct(live) {
+        for value in distinct(live).into_iter().filter(|value| !remade.contains(*value)) {
             items.push((Some(value), module.size_bytes(value.ty()), value_alignment(module, value)));
         }
         if has_word {

@@ -31,6 +31,7 @@ use openmps_llvm::{AttributePlace, Error, Function, Linkage, Module, PassOptions
 use cut::Graph;
 pub(crate) use driver::{Steps, text as driver_text};
 use frame::Frame;
+use recompute::Remade;
 use state::Followers;
 
 /// The function that a barrier is a call of: `void ()`, convergent. The runtime has one of this name for fibers.
@@ -100,11 +101,12 @@ fn rewrite(module: &Module<'_>, ways: Ways) -> Split {
     let variables = variable::crossing(module, top, &graph, &barriers);
     let mut live = liveness::across(function, &graph, &barriers, top);
     recompute::hoist(top, &mut live);
+    let remade = Remade::of(top, &live);
     let diverges = ways == Ways::Own && followers.iter().any(|followers| followers.count() > 1);
-    let frame = Frame::of(module, diverges, &variables, &live);
+    let frame = Frame::of(module, diverges, &variables, &live, &remade);
     frame.move_variables(top, &variables);
     let slots = frame::demote(module, top, &live);
-    state::enter_and_leave(module, &frame, &slots, top, (&graph, &barriers), &live);
+    state::enter_and_leave(module, &frame, &slots, top, (&graph, &barriers), (&live, &remade));
     let instructions = function.instructions().len().saturating_mul(followers.len());
     let inlined = instructions <= INLINED_INSTRUCTIONS_MAX;
     function.add_attribute(AttributePlace::Function, if inlined { "alwaysinline" } else { "noinline" }, 0);

@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use openmps_llvm::{BinaryOp, Block, Function, Instruction, Module, Opcode, PlainOp, Value};
+use openmps_llvm::{BinaryOp, Block, Builder, Function, Instruction, Module, Opcode, PlainOp, Value};
 
 use super::cut;
 use crate::abi::offset;
@@ -45,6 +45,72 @@ pub(super) fn hoist<'m>(top: Block<'m>, live: &mut [Vec<Instruction<'m>>]) {
     for values in live {
         values.retain(|value| value.block() != Some(top));
     }
+}
+
+/// Values that are made again behind each barrier that they are needed behind, from memory that never changes: for each, what it takes
+/// in order. They leave `live`.
+///
+/// A value that is needed behind a barrier was computed before it by the same step, so that loads of its addresses do no harm there;
+/// where every state begins they might. What comes of them is the same for all steps then, and leaves the loop over them.
+pub(super) struct Remade<'m> {
+    trees: BTreeMap<Instruction<'m>, Vec<Node<'m>>>,
+}
+
+/// An instruction with its operands, which are replaced while values get slots.
+struct Node<'m> {
+    instruction: Instruction<'m>,
+    operands: Vec<Value<'m>>,
+}
+
+impl<'m> Remade<'m> {
+    /// Finds such values among `live`.
+    pub(super) fn of(top: Block<'m>, live: &[Vec<Instruction<'m>>]) -> Self {
+        let mut trees = BTreeMap::new();
+        for &value in live.iter().flatten() {
+            let mut tree = Vec::new();
+            if !trees.contains_key(&value) && collect_tree(value, top, &mut tree) {
+                let node = |instruction: Instruction<'m>| Node { instruction, operands: instruction.operands() };
+                trees.insert(value, tree.into_iter().map(node).collect());
+            }
+        }
+        Self { trees }
+    }
+
+    /// Whether `value` is one of them.
+    pub(super) fn contains(&self, value: Instruction<'m>) -> bool {
+        self.trees.contains_key(&value)
+    }
+
+    /// Makes `value` at the builder's place.
+    pub(super) fn make(&self, builder: &Builder<'m>, value: Instruction<'m>) -> Value<'m> {
+        let mut copies: BTreeMap<Instruction<'m>, Instruction<'m>> = BTreeMap::new();
+        for node in &self.trees[&value] {
+            let copy = builder.insert_copy(node.instruction);
+            for (index, &operand) in (0..).zip(&node.operands) {
+                let made = operand.as_instruction().and_then(|operand| copies.get(&operand));
+                copy.set_operand(index, made.map_or(operand, |made| made.as_value()));
+            }
+            copies.insert(node.instruction, copy);
+        }
+        copies[&value].as_value()
+    }
+}
+
+/// Adds what `value` takes that is not in `top`, itself last; whether that is little and can be done again.
+fn collect_tree<'m>(value: Instruction<'m>, top: Block<'m>, tree: &mut Vec<Instruction<'m>>) -> bool {
+    if value.block() == Some(top) || tree.contains(&value) {
+        return true;
+    }
+    let is_invariant =
+        value.opcode().is(PlainOp::Load) && !value.is_volatile() && value.metadata("invariant.load").is_some();
+    if tree.len() >= INSTRUCTIONS_MAX || !(is_cheap(value) || is_invariant) {
+        return false;
+    }
+    if !value.operands().into_iter().filter_map(Value::as_instruction).all(|operand| collect_tree(operand, top, tree)) {
+        return false;
+    }
+    tree.push(value);
+    tree.len() <= INSTRUCTIONS_MAX
 }
 
 fn move_tree<'m>(value: Instruction<'m>, top: Block<'m>, end: Instruction<'m>) {

@@ -5,6 +5,7 @@ use openmps_llvm::{Block, Module, PlainOp};
 use super::DONE;
 use super::cut::{Barrier, Graph};
 use super::frame::{Frame, Slots};
+use super::recompute::Remade;
 
 /// What may follow a state.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -64,7 +65,7 @@ pub(super) fn enter_and_leave<'m>(
     slots: &Slots<'m>,
     top: Block<'m>,
     (graph, barriers): (&Graph<'m>, &[Barrier<'m>]),
-    live: &[Vec<openmps_llvm::Instruction<'m>>],
+    (live, remade): (&[Vec<openmps_llvm::Instruction<'m>>], &Remade<'m>),
 ) {
     let (function, builder) = (top.function(), module.builder());
     let i32_type = module.context().i32();
@@ -89,7 +90,7 @@ pub(super) fn enter_and_leave<'m>(
             let number = value.block().and_then(|block| graph.numbers.get(&block));
             number.is_none_or(|&number| since[number])
         };
-        for value in values.iter().copied().filter(is_new) {
+        for value in values.iter().copied().filter(|value| is_new(value) && !remade.contains(*value)) {
             let current = builder.load(value.ty(), slots[&value]).as_value();
             frame.store(&builder, top, value, current);
         }
@@ -98,7 +99,10 @@ pub(super) fn enter_and_leave<'m>(
         let resume = barrier.after.insert_before(&format!("resume.{number}"));
         builder.position_at_end(resume);
         for &value in values {
-            let kept = frame.load(&builder, top, value);
+            let kept = match remade.contains(value) {
+                true => remade.make(&builder, value),
+                false => frame.load(&builder, top, value),
+            };
             builder.store(kept, slots[&value]);
         }
         builder.br(barrier.after);

@@ -411,3 +411,82 @@ fn values_meet_in_phis_on_both_sides_of_barriers() {
             }"#]],
     );
 }
+
+#[test]
+fn what_comes_from_memory_that_never_changes_is_loaded_again() {
+    let split = check(
+        SIMD_GROUP,
+        "entry:
+           %buffer = load ptr, ptr %context, !invariant.load !0
+           %wanted = icmp ult i32 %x, 64
+           br i1 %wanted, label %some, label %end
+         some:
+           %at = getelementptr i32, ptr %buffer, i32 %y
+           %n = load i32, ptr %at, !invariant.load !0
+           %below = icmp ult i32 %x, %n
+           store i32 1, ptr %buffer
+           call void @openmps_barrier()
+           %twice = shl i32 %n, 1
+           %chosen = select i1 %below, i32 %twice, i32 %n
+           store i32 %chosen, ptr %buffer
+           br label %end
+         end:
+           ret void\n",
+        expect![[r#"
+            ; Function Attrs: alwaysinline nounwind
+            define i32 @openmps_step(ptr %context, i32 %simdgroup, i32 %x, i32 %y, i32 %z, ptr %frame, i32 %state) #1 {
+            dispatch:
+              %buffer = load ptr, ptr %context, align 8, !invariant.load !0
+              %wanted = icmp ult i32 %x, 64
+              %at = getelementptr i32, ptr %buffer, i32 %y
+              switch i32 %state, label %entry [
+                i32 1, label %resume.1
+              ]
+
+            entry:                                            ; preds = %dispatch
+              br i1 %wanted, label %some, label %end
+
+            some:                                             ; preds = %entry
+              %n = load i32, ptr %at, align 4, !invariant.load !0
+              %below = icmp ult i32 %x, %n
+              store i32 1, ptr %buffer, align 4
+              ret i32 2
+
+            resume.1:                                         ; preds = %dispatch
+              %0 = load i32, ptr %at, align 4, !invariant.load !0
+              %1 = load i32, ptr %at, align 4, !invariant.load !0
+              %2 = icmp ult i32 %x, %1
+              br label %behind.1
+
+            behind.1:                                         ; preds = %resume.1
+              %twice = shl i32 %0, 1
+              %chosen = select i1 %2, i32 %twice, i32 %0
+              store i32 %chosen, ptr %buffer, align 4
+              br label %end
+
+            end:                                              ; preds = %behind.1, %entry
+              ret i32 -1
+            }"#]],
+    );
+    assert_eq!((split.frame_bytes, split.word_offset), (4, Some(0)), "nothing but the word");
+}
+
+#[test]
+fn what_takes_more_than_the_frame_is_kept() {
+    let step = |at: usize| format!("%v{at} = mul i32 %v{}, %n", at - 1);
+    let text: Vec<String> = (1..20).map(step).collect();
+    let context = Context::new();
+    let source = format!(
+        "declare void @{MARKER}() convergent\ndefine void @{STEP}({SIMD_GROUP}) {{
+           %v0 = load i32, ptr %context, !invariant.load !0
+           %at = getelementptr i32, ptr %context, i32 %v0
+           %n = load i32, ptr %at, !invariant.load !0
+           {}
+           call void @{MARKER}()
+           store i32 %v19, ptr %context\n  ret void\n}}\n!0 = !{{}}\n",
+        text.join("\n  ")
+    );
+    let mut module = context.parse_ir(&source).unwrap();
+    let split = run(&mut module, Steps::RowSegments, Ways::Same).unwrap();
+    assert_eq!(split.frame_bytes, 4);
+}

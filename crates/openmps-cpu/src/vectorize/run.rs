@@ -81,7 +81,7 @@ fn seeds(request: Request) -> ([Shape; 5], u32) {
     let whole = WIDTH;
     let index = |row_lanes| Shape::position(most, request.whole_simdgroups, row_lanes);
     let (x, y, row_lanes) = match request.rows {
-        SimdgroupRows::One => (Shape::position(most, true, whole), Shape::Uniform, whole),
+        SimdgroupRows::Whole | SimdgroupRows::One => (Shape::position(most, true, whole), Shape::Uniform, whole),
         SimdgroupRows::Short(0 | 1) => (Shape::Uniform, Shape::position(most, false, whole), whole),
         SimdgroupRows::Short(lanes) => (Shape::column(lanes.into()), Shape::row(most), lanes.into()),
         // The position is computed from the index.

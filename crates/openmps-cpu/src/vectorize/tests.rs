@@ -19,6 +19,7 @@ use crate::abi::KERNEL_SYMBOL;
 use crate::split::MARKER;
 
 mod large;
+mod shared;
 mod tensor;
 
 /// A kernel's function of one thread: `%x` is the position, `%index` the linear index, both aligned.

@@ -8,8 +8,11 @@ use super::super::transfer::Step;
 use super::{Emitter, WIDTH};
 
 impl<'m> Emitter<'_, 'm> {
-    /// Writes what `instruction` computes. Phis, private variables and terminators are written elsewhere.
+    /// Writes what `instruction` computes, unless it is computed already. Phis, private variables and terminators are written elsewhere.
     pub(super) fn instruction(&mut self, instruction: Instruction<'m>) -> Result<(), Refusal> {
+        if self.fixed.contains_key(&instruction.as_value()) {
+            return Ok(());
+        }
         let opcode = instruction.opcode();
         match opcode {
             Opcode::Plain(PlainOp::Phi | PlainOp::Alloca | PlainOp::Br | PlainOp::Ret | PlainOp::Unreachable) => {

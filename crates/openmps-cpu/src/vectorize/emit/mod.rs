@@ -31,7 +31,7 @@ use std::collections::HashMap;
 
 use openmps_llvm::constant::const_vector;
 use openmps_llvm::opcode::PlainOp;
-use openmps_llvm::{Block, Builder, Context, Function, Instruction, Module, Type, Value};
+use openmps_llvm::{BinaryOp, Block, Builder, Context, Function, Instruction, Module, Opcode, Type, Value};
 
 use super::analysis::Analysis;
 use super::graph::Graph;
@@ -220,6 +220,7 @@ impl<'m> Emitter<'_, 'm> {
         self.fixed.extend(source.parameters().into_iter().zip(parameters.iter().copied()));
         self.builder.position_at_end(self.entry);
         self.private_variables(source)?;
+        self.shared_values()?;
         let mask_ty = self.mask_ty();
         for _ in 0..self.graph.blocks.len() {
             let slot = self.builder.alloca(mask_ty).as_value();
@@ -241,6 +242,29 @@ impl<'m> Emitter<'_, 'm> {
             }
         }
         self.enter(0, self.masked[0]);
+        Ok(())
+    }
+
+    /// Computes once for both copies what lanes share in the first block, which every SIMD-group runs: numbers made of parameters and
+    /// of memory that never changes.
+    fn shared_values(&mut self) -> Result<(), Refusal> {
+        for instruction in self.graph.blocks[0].instructions() {
+            let value = instruction.as_value();
+            let is_known = |operand: &Value<'m>| operand.as_instruction().is_none() || self.fixed.contains_key(operand);
+            let is_private = self.analysis.private.contains(value)
+                || instruction.operands().into_iter().any(|operand| self.analysis.private.contains(operand));
+            if is_private
+                || !is_shared_computation(instruction)
+                || !self.analysis.shape(value).is_uniform()
+                || !instruction.operands().iter().all(is_known)
+            {
+                continue;
+            }
+            self.instruction(instruction)?;
+            let number = self.scalars[&(value, 0)];
+            self.fixed.insert(value, number);
+        }
+        self.forget_registers();
         Ok(())
     }
 
@@ -297,5 +321,17 @@ impl<'m> Emitter<'_, 'm> {
             // What is checked is computed again from its operands, wherever it is used.
             user.block() != block || self.analysis.shape(user.as_value()).is_checked()
         })
+    }
+}
+
+/// Whether the instruction gives the same wherever in its block it is, and cannot do harm.
+fn is_shared_computation(instruction: Instruction<'_>) -> bool {
+    match instruction.opcode() {
+        Opcode::Binary(op) => {
+            !matches!(op, BinaryOp::UDiv | BinaryOp::SDiv | BinaryOp::URem | BinaryOp::SRem | BinaryOp::FRem)
+        }
+        Opcode::Cast(_) => true,
+        Opcode::Plain(PlainOp::Load) => !instruction.is_volatile() && instruction.metadata("invariant.load").is_some(),
+        Opcode::Plain(op) => matches!(op, PlainOp::GetElementPtr | PlainOp::ICmp | PlainOp::FCmp | PlainOp::Select),
     }
 }
