@@ -5,6 +5,7 @@ Wanted: at most 1.2 times. Usage: python op_overhead.py [samples]
 """
 
 import math
+import statistics
 import sys
 
 import torch
@@ -51,17 +52,18 @@ def main() -> None:
     samples = int(sys.argv[1]) if len(sys.argv) > 1 else 31
     torch.set_num_threads(1)
     print(machine())
-    ours, theirs = ops("mps"), ops("cpu")
-    for name, function in theirs.items():
-        torch.testing.assert_close(ours[name]().detach().cpu(), function().detach(), rtol=1e-5, atol=1e-5)
+    on_mps, on_cpu = ops("mps"), ops("cpu")
+    for name, function in on_cpu.items():
+        torch.testing.assert_close(on_mps[name]().detach().cpu(), function().detach(), rtol=1e-5, atol=1e-5)
     ratios = []
-    for name, function in theirs.items():
+    for name, function in on_cpu.items():
         with torch.set_grad_enabled(name.startswith("backward")):
-            times = compare(ours[name], function, samples=samples, seconds=0.002)
-        ratios.append(min(times[0]) / min(times[1]))
-        print(line(name, *times, unit="us", scale=1e6, reference="cpu", limit="ratio <= 1.2"))
+            times = compare(on_mps[name], function, samples=samples, seconds=0.002)
+        # By pairs: each side's minimum may be the one sample that caught the CPU at another clock (0.6 to 1.35 for one build).
+        ratios.append(statistics.median(ours / theirs for ours, theirs in zip(*times, strict=True)))
+        print(line(name, *times, unit="us", scale=1e6, reference="cpu", limit="median <= 1.2"))
     mean = math.exp(sum(map(math.log, ratios)) / len(ratios))
-    print(f"small ops: geometric mean of the ratios {mean:.2f}, largest {max(ratios):.2f}, wanted <= 1.2")
+    print(f"small ops: geometric mean of the medians {mean:.2f}, largest {max(ratios):.2f}, wanted <= 1.2")
 
 
 if __name__ == "__main__":

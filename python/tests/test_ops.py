@@ -1,5 +1,7 @@
 """Operators against the CPU on random input, and what the device refuses."""
 
+import gc
+
 import pytest
 import torch
 import torch.nn.functional as F
@@ -291,3 +293,59 @@ def test_sparse():
     sparse = torch.sparse_coo_tensor(indices, values, (3, 3)).to("mps")
     assert sparse.device.type == "mps" and sparse.is_sparse
     torch.testing.assert_close((sparse @ torch.eye(3, device="mps")).cpu(), dense)
+
+
+def _layouts(device, seed):
+    """Tensors whose sizes, strides, offsets, types and flags have little in common, the same for each device."""
+    torch.manual_seed(seed)
+    bases = [torch.randn(2, 3, 4, 5), torch.randn(2, 3, 2, 4, 5), torch.randn(9, 9), torch.randn(1, 2, 1, 3, 1, 2, 2)]
+    four, five, square, seven = (base.to(device) for base in bases)
+    return [
+        four, four.contiguous(memory_format=torch.channels_last), five, five.contiguous(memory_format=torch.channels_last_3d), seven,
+        four[0, 0, 0, 0], four[:0], four[:, :0].transpose(0, 1), four[:1, :1, :1, :1], square.t(), square[2:7, 1::3],
+        square[0].expand(4, 9), square[:1].expand(1, 9), seven.permute(6, 0, 5, 1, 4, 2, 3), square.half(), square.long(),
+        torch.view_as_complex(square[:, :2].contiguous()), torch.view_as_complex(square[:, :2].contiguous()).conj(),
+    ]  # fmt: skip
+
+
+def test_one_call_leaves_nothing_for_the_next(seed):
+    # Arguments of kernels stand in tensors that a thread uses again, with another shape and memory.
+    ops = [
+        lambda x: x + x, lambda x: x * 2, lambda x: x.neg(), lambda x: x.clone(), lambda x: torch.cat([x, x]) if x.dim() else -x,
+        lambda x: x.reshape(-1).sum(), lambda x: torch.zeros_like(x).add_(x), lambda x: torch.where(x == x, x, x),
+    ]  # fmt: skip
+    pairs = list(zip(_layouts("cpu", seed), _layouts("mps", seed), strict=True))
+    for at in torch.randperm(len(pairs) * len(ops)).tolist():
+        (theirs, ours), op = pairs[at // len(ops)], ops[at % len(ops)]
+        assert ours.stride() == theirs.stride()
+        expected, actual = op(theirs), op(ours)
+        assert actual.stride() == expected.stride() and actual.dtype == expected.dtype
+        torch.testing.assert_close(actual.cpu(), expected, rtol=1e-3, atol=1e-3)
+
+
+def test_memory_is_free_after_calls_that_raise_or_return_their_argument():
+    def raises(x):
+        with pytest.raises(RuntimeError):
+            x + x.new_ones(x.numel() + 1)
+        with pytest.raises(RuntimeError):
+            torch.mm(x, x)
+
+    ops = [
+        raises, torch.conj_physical, torch.resolve_neg, lambda x: x.to(x.dtype), lambda x: x.add_(x), torch.detach,
+        lambda x: F.dropout(x, 0.5, training=False), lambda x: x.expand(2, -1), torch.real,
+        lambda x: torch.cat([x]), lambda x: x.contiguous(), lambda x: x[None].squeeze(0).sum(0, keepdim=True),
+    ]  # fmt: skip
+    torch.mps.synchronize()
+    gc.collect()
+    before = torch.mps.current_allocated_memory()
+    for op in ops:
+        for _ in range(3):
+            x = torch.randn(1000, device="mps")
+            result = op(x)
+            again = op(x)
+            del x
+            if result is not None:
+                torch.testing.assert_close(result.cpu() * 0, again.cpu() * 0)
+            del result, again
+        gc.collect()
+        assert torch.mps.current_allocated_memory() == before, op

@@ -1,6 +1,7 @@
 // CPU aliases of dense MPS tensors and the way back. Sparse layouts: SparseAliasing.cpp.
 #include "Aliasing.h"
 
+#include "AliasImpl.h"
 #include "MPSAllocator.h"
 #include "SparseAliasing.h"
 #include "Status.h"
@@ -12,6 +13,7 @@
 
 #include <atomic>
 #include <cstring>
+#include <typeinfo>
 #include <utility>
 
 namespace openmps {
@@ -42,6 +44,19 @@ StoragePtr uncachedTwin(c10::StorageImpl* storage, void* address) {
        storage,
        [](void* kept) { c10::raw::intrusive_ptr::decref(static_cast<c10::StorageImpl*>(kept)); },
        kHost});
+}
+
+// The twin in a block's word, brought up to date with its storage; null if there is none.
+c10::StorageImpl* keptTwin(std::atomic_ref<uint64_t> word, const c10::StorageImpl* storage) {
+  const uint64_t kept = word.load(std::memory_order_acquire);
+  if (C10_UNLIKELY(kept == OPENMPS_BLOCK_SLOT_EMPTY)) {
+    return nullptr;
+  }
+  auto* twin = reinterpret_cast<c10::StorageImpl*>(kept);
+  if (C10_UNLIKELY(twin->nbytes() != storage->nbytes())) {
+    twin->set_nbytes(storage->nbytes());
+  }
+  return twin;
 }
 
 c10::DispatchKeySet toCpuKeySet(c10::DispatchKeySet keys) {
@@ -213,10 +228,17 @@ void startKeeping(ThreadState& thread) {
   }
 }
 
-// A new alias for one call, and from now on a place to keep its TensorImpl in.
+// What `borrowAlias` gives for tensors that are not plain, that have no twin yet, or while the thread keeps no TensorImpl.
 C10_NOINLINE at::Tensor borrowNewAlias(const at::Tensor& tensor, ThreadState& thread) {
+  const auto* source = tensor.unsafeGetTensorImpl();
+  if (!isPlainDense(source->key_set(), c10::BackendComponent::MPSBit) || TensorImplAccess::hasExtraMeta(source)) {
+    return cpuAlias(tensor);
+  }
   startKeeping(thread);
-  return cpuAlias(tensor);
+  auto alias = c10::make_intrusive<AliasImpl>(
+      c10::Storage(twinOf(source->unsafe_storage().unsafeGetStorageImpl())), toCpuKeySet(source->key_set()), source->dtype());
+  alias->copyShape(*source);
+  return at::Tensor(std::move(alias));
 }
 
 // A float tensor without dimensions that counts as a number. Its memory is none of the device's, whose counters it would raise
@@ -246,21 +268,18 @@ StoragePtr twinOf(c10::StorageImpl* storage) {
     return uncachedTwin(storage, address);
   }
   const std::atomic_ref word(*slot);
-  if (const uint64_t kept = word.load(std::memory_order_acquire);
-      C10_LIKELY(kept != OPENMPS_BLOCK_SLOT_EMPTY)) {
-    auto* twin = reinterpret_cast<c10::StorageImpl*>(kept);
-    if (C10_UNLIKELY(twin->nbytes() != storage->nbytes())) {
-      twin->set_nbytes(storage->nbytes());
-    }
+  if (auto* twin = keptTwin(word, storage); C10_LIKELY(twin != nullptr)) {
     return StoragePtr::unsafe_reclaim_from_nonowning(twin);
   }
   // The twin does not own the block: the block's deleter owns the twin.
   auto twin = newTwin(storage, {address, nullptr, [](void*) {}, kHost});
   auto owned = twin;
+  auto spare = twin;
   uint64_t kept = OPENMPS_BLOCK_SLOT_EMPTY;
   if (word.compare_exchange_strong(
           kept, reinterpret_cast<uint64_t>(owned.get()), std::memory_order_acq_rel)) {
     owned.release();
+    spare.release();
     return twin;
   }
   return StoragePtr::unsafe_reclaim_from_nonowning(reinterpret_cast<c10::StorageImpl*>(kept));
@@ -289,35 +308,33 @@ at::Tensor cpuAlias(const at::Tensor& tensor, AliasMap* map) {
 }
 
 at::Tensor borrowAlias(const at::Tensor& tensor, ThreadState& thread) {
-  auto* source = tensor.unsafeGetTensorImpl();
-  if (C10_UNLIKELY(!isMps(tensor))) {
-    return tensor;
+  const auto* source = tensor.unsafeGetTensorImpl();
+  const auto keys = source->key_set();
+  if (C10_UNLIKELY(!isPlainDense(keys, c10::BackendComponent::MPSBit))) {
+    return isMps(tensor) ? borrowNewAlias(tensor, thread) : tensor;
   }
-  if (C10_UNLIKELY(
-          thread.impl_count == 0 || source->layout() != c10::kStrided || !source->has_storage() ||
-          TensorImplAccess::hasExtraMeta(source))) {
+  auto* storage = source->unsafe_storage().unsafeGetStorageImpl();
+  auto* slot = C10_LIKELY(storage != nullptr) ? blockSlot(storage->_mutable_data_ptr_no_checks().get()) : nullptr;
+  auto* twin = C10_LIKELY(slot != nullptr) ? keptTwin(std::atomic_ref(*slot), storage) : nullptr;
+  if (C10_UNLIKELY(twin == nullptr || thread.impl_count == 0 || TensorImplAccess::hasExtraMeta(source))) {
     return borrowNewAlias(tensor, thread);
   }
-  auto storage = twinOf(source->unsafe_storage().unsafeGetStorageImpl());
   auto* impl = thread.impls[--thread.impl_count];
-  TensorImplAccess::copyShape(source, impl);
-  TensorImplAccess::storage(impl) = c10::Storage(std::move(storage));
-  TensorImplAccess::keySet(impl) = toCpuKeySet(source->key_set());
-  TensorImplAccess::device(impl) = kHost;
+  impl->lend(*source, toCpuKeySet(keys), twin);
   return at::Tensor(c10::intrusive_ptr<c10::TensorImpl, c10::UndefinedTensorImpl>::reclaim(impl));
 }
 
 void returnAlias(at::Tensor& alias, ThreadState& thread) {
   auto* impl = alias.unsafeGetTensorImpl();
-  if (C10_UNLIKELY(
-          !thread.keeps_impls || thread.impl_count == thread.impls.size() ||
-          alias.use_count() != 1 || alias.weak_use_count() != 1 ||
-          !TensorImplAccess::isPlain(impl))) {
+  if (C10_UNLIKELY(typeid(*impl) != typeid(AliasImpl))) {
     return;
   }
-  alias.unsafeReleaseTensorImpl();
-  TensorImplAccess::storage(impl) = c10::Storage();
-  thread.impls[thread.impl_count++] = impl;
+  auto* kept = static_cast<AliasImpl*>(impl);
+  const bool is_reusable = kept->takeBack(alias.use_count() == 1 && alias.weak_use_count() == 1);
+  if (C10_LIKELY(is_reusable && thread.keeps_impls && thread.impl_count != thread.impls.size())) {
+    alias.unsafeReleaseTensorImpl();
+    thread.impls[thread.impl_count++] = kept;
+  }
 }
 
 bool isNumberForFloat(const at::Tensor& self, const at::Tensor& other) {
@@ -347,17 +364,19 @@ at::Tensor borrowNumber(const at::Tensor& number, ThreadState& thread) {
 }
 
 at::Tensor adopt(at::Tensor&& result, const AliasMap* map) {
-  if (!result.defined() || !result.key_set().has_backend(c10::BackendComponent::CPUBit)) {
-    return std::move(result);
-  }
-  if (C10_UNLIKELY(result.layout() != c10::kStrided)) {
-    return sparseAdopt(result, map);
-  }
   auto* impl = result.unsafeGetTensorImpl();
+  const bool is_plain = isPlainDense(impl->key_set(), c10::BackendComponent::CPUBit);
+  if (C10_UNLIKELY(!is_plain)) {
+    if (!result.defined() || !result.key_set().has_backend(c10::BackendComponent::CPUBit)) {
+      return std::move(result);
+    }
+    if (result.layout() != c10::kStrided) {
+      return sparseAdopt(result, map);
+    }
+  }
   checkResultDtype(impl);
   c10::Storage original;
-  if (C10_LIKELY(impl->has_storage())) {
-    auto* storage = impl->unsafe_storage().unsafeGetStorageImpl();
+  if (auto* storage = storageOf(impl, is_plain); C10_LIKELY(storage != nullptr)) {
     if (map != nullptr) {
       original = originalStorageOf(storage, nullptr, *map);
     }

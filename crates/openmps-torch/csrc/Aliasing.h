@@ -31,7 +31,8 @@ struct AliasMap {
   c10::SmallVector<std::pair<c10::Storage, c10::StorageImpl*>, 2> storages;
 };
 
-// The CPU StorageImpl over the memory of an MPS storage.
+// The CPU StorageImpl over the memory of an MPS storage. A block's word has two references of it: its own, and a spare one that a
+// kernel may give up in the name of a lent storage (AliasImpl.h) before the call ends.
 c10::intrusive_ptr<c10::StorageImpl> twinOf(c10::StorageImpl* storage);
 
 // A CPU tensor over the memory of `tensor` (strided, sparse COO or compressed), without autograd
@@ -39,11 +40,10 @@ c10::intrusive_ptr<c10::StorageImpl> twinOf(c10::StorageImpl* storage);
 // layouts are added to `map`, so that results that reuse them find their way back.
 at::Tensor cpuAlias(const at::Tensor& tensor, AliasMap* map = nullptr);
 
-// What `cpuAlias` gives, for one call; a CPU tensor stands for itself. The TensorImpl serves the thread's next calls again if
-// it is given back: making and destroying one costs more than the rest.
+// What `cpuAlias` gives, for one call (AliasImpl.h); a CPU tensor stands for itself.
 at::Tensor borrowAlias(const at::Tensor& tensor, ThreadState& thread);
 
-// Ends a borrowed alias, whose TensorImpl is kept unless the kernel kept it or made more of it.
+// Ends a borrowed alias, whose TensorImpl serves again unless the kernel kept it or made more of it.
 void returnAlias(at::Tensor& alias, ThreadState& thread);
 
 // A CPU tensor over the memory of an argument for the time of one call.

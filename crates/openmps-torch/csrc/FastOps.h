@@ -11,6 +11,7 @@
 #include "MPSAllocator.h"
 #include "MPSStream.h"
 #include "Profile.h"
+#include "TensorImplAccess.h"
 
 #include <ATen/core/IListRef.h>
 #include <ATen/core/LegacyTypeDispatch.h>
@@ -167,10 +168,12 @@ const First& firstOf(const First& first, const Rest&...) {
 // Whether a result owns its memory. A kernel that returned an argument or a view of one has to be called the boxed way, which
 // knows whose memory that is.
 inline bool isFresh(const at::Tensor& result) {
-  if (C10_UNLIKELY(!result.defined() || !result.has_storage())) {
+  const auto* impl = result.unsafeGetTensorImpl();
+  auto* storage = storageOf(impl, isPlainDense(impl->key_set(), c10::BackendComponent::CPUBit));
+  if (C10_UNLIKELY(storage == nullptr)) {
     return true;
   }
-  const auto& pointer = result.unsafeGetTensorImpl()->unsafe_storage().data_ptr();
+  const auto& pointer = storage->_mutable_data_ptr_no_checks();
   return pointer.get() == nullptr || pointer.get_deleter() == &deleteBlock;
 }
 

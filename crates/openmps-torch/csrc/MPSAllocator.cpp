@@ -24,6 +24,7 @@ const OpenmpsBlockSlots* findBlockSlots() {
 namespace {
 
 const c10::Device kDevice(c10::kMPS, 0);
+const c10::Device kHost(c10::kCPU);
 c10::Allocator* originalHostAllocator = nullptr;
 
 void* allocateBlock(size_t size, uint32_t usage) {
@@ -90,7 +91,7 @@ class PinnedAllocator final : public c10::Allocator {
  public:
   c10::DataPtr allocate(size_t size) override {
     void* address = allocateBlock(size, OPENMPS_USAGE_PINNED);
-    return {address, address, &deleteBlock, c10::Device(c10::kCPU)};
+    return {address, address, &deleteBlock, kHost};
   }
   c10::DeleterFnPtr raw_deleter() const override {
     return &deleteBlock;
@@ -108,7 +109,7 @@ class HostAllocator final : public c10::Allocator {
       return originalHostAllocator->allocate(size);
     }
     void* address = allocateBlock(size, OPENMPS_USAGE_DEVICE);
-    return {address, address, &deleteBlock, c10::Device(c10::kCPU)};
+    return {address, address, &deleteBlock, kHost};
   }
   bool is_simple_data_ptr(const c10::DataPtr& pointer) const override {
     return pointer.get() == pointer.get_context();
@@ -127,10 +128,11 @@ HostAllocator hostAllocator;
 
 // Frees a block, unless a CPU alias of it is still referenced: then the alias inherits it.
 C10_NOINLINE void releaseTwin(void* address, std::atomic_ref<uint64_t> slot) {
-  auto twin = c10::intrusive_ptr<c10::StorageImpl>::reclaim(reinterpret_cast<c10::StorageImpl*>(
-      slot.exchange(OPENMPS_BLOCK_SLOT_EMPTY, std::memory_order_acq_rel)));
+  auto* kept = reinterpret_cast<c10::StorageImpl*>(slot.exchange(OPENMPS_BLOCK_SLOT_EMPTY, std::memory_order_acq_rel));
+  c10::raw::intrusive_ptr::decref(kept); // The spare reference.
+  auto twin = c10::intrusive_ptr<c10::StorageImpl>::reclaim(kept);
   if (twin.use_count() > 1) {
-    twin->set_data_ptr_noswap({address, address, &deleteBlock, c10::Device(c10::kCPU)});
+    twin->set_data_ptr_noswap({address, address, &deleteBlock, kHost});
   } else {
     twin.reset();
     openmps_free(address);

@@ -9,9 +9,12 @@
 
 namespace openmps {
 
+// The number of streams that may still run something. Set when the library is loaded, before any kernel is registered.
+extern const uint64_t* const busyStreamsPlace;
+
 // Waits for the current stream; errors of queued kernels stay deferred.
 inline void drainCurrentStream() {
-  if (C10_UNLIKELY(openmps_any_pending())) {
+  if (C10_UNLIKELY(__atomic_load_n(busyStreamsPlace, __ATOMIC_ACQUIRE) != 0)) {
     check(openmps_stream_wait_idle(openmps_stream_current()));
   }
 }

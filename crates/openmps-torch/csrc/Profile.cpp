@@ -7,7 +7,7 @@
 
 namespace openmps {
 
-const uint32_t* profileFlagsPlace = openmps_profile_flags();
+const uint32_t* const profileFlagsPlace = openmps_profile_flags();
 
 uint32_t ProfileName::number() {
   uint32_t number = number_.load(std::memory_order_relaxed);

@@ -14,8 +14,8 @@
 
 namespace openmps {
 
-// Set at activation, before any kernel is registered.
-extern const uint32_t* profileFlagsPlace;
+// Set when the library is loaded, before any kernel is registered.
+extern const uint32_t* const profileFlagsPlace;
 
 inline uint32_t profileFlags() {
   return __atomic_load_n(profileFlagsPlace, __ATOMIC_RELAXED);

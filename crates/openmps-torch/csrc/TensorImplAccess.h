@@ -20,20 +20,9 @@ class TensorImplAccess final : public c10::TensorImpl {
   static caffe2::TypeMeta& dtype(c10::TensorImpl* impl) {
     return impl->*(&TensorImplAccess::data_type_);
   }
-  // Whether the tensor is dense and has nothing that `borrowAlias` does not set anew.
-  static bool isPlain(const c10::TensorImpl* impl) {
-    return impl->key_set().has(c10::DispatchKey::CPU) && impl->*(&TensorImplAccess::storage_) &&
-        impl->autograd_meta() == nullptr &&
-        !hasExtraMeta(impl) &&
-        (impl->*(&TensorImplAccess::pyobj_slot_)).load_pyobj() == nullptr;
-  }
   // Whether the tensor has names, symbolic sizes or the like.
   static bool hasExtraMeta(const c10::TensorImpl* impl) {
     return impl->*(&TensorImplAccess::extra_meta_) != nullptr;
-  }
-  // Sizes, strides, offset, dtype and flags: all but storage, key set and what autograd keeps.
-  static void copyShape(const c10::TensorImpl* source, c10::TensorImpl* target) {
-    copy_generic_tensor_metadata(source, target);
   }
   static void copyMetadata(const c10::TensorImpl* source, c10::TensorImpl* target) {
     copy_tensor_metadata(
@@ -41,5 +30,28 @@ class TensorImplAccess final : public c10::TensorImpl {
   }
   TensorImplAccess() = delete;
 };
+
+// Whether a tensor of this backend is dense and answers for itself: layout, sizes and storage are what its fields say. Neither
+// a sparse or nested tensor nor one that asks Python or functorch has these keys.
+inline bool isPlainDense(c10::DispatchKeySet keys, c10::BackendComponent backend) {
+  constexpr c10::DispatchKeySet dense{c10::DispatchKey::Dense};
+  constexpr c10::DispatchKeySet indirect{
+      c10::DispatchKey::Python,
+      c10::DispatchKey::Functionalize,
+      c10::DispatchKey::FuncTorchBatched,
+      c10::DispatchKey::Batched,
+      c10::DispatchKey::FuncTorchGradWrapper,
+      c10::DispatchKey::Sparse,
+      c10::DispatchKey::SparseCsr,
+      c10::DispatchKey::Quantized,
+      c10::DispatchKey::NestedTensor};
+  const c10::DispatchKeySet wanted = dense | c10::DispatchKeySet(backend);
+  return ((keys & (indirect | wanted)) ^ wanted).empty();
+}
+
+// The storage of a tensor that may be asked for it, or null. Plain tensors are not asked, which is a virtual call.
+inline c10::StorageImpl* storageOf(const c10::TensorImpl* impl, bool is_plain) {
+  return C10_LIKELY(is_plain || impl->has_storage()) ? impl->unsafe_storage().unsafeGetStorageImpl() : nullptr;
+}
 
 } // namespace openmps

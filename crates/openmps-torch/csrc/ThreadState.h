@@ -11,6 +11,8 @@ struct TensorImpl;
 
 namespace openmps {
 
+class AliasImpl;
+
 struct ThreadState {
   // Scopes inside of which CPU allocations come from the arena (MPSAllocator.h).
   int arena_depth = 0;
@@ -18,7 +20,7 @@ struct ThreadState {
   // when the thread ends, nor after that.
   bool keeps_impls = false;
   size_t impl_count = 0;
-  std::array<c10::TensorImpl*, 8> impls{};
+  std::array<AliasImpl*, 8> impls{};
   // The float tensor without dimensions that a number becomes (Aliasing.cpp); owned, null before the first and when the thread
   // ends.
   c10::TensorImpl* number = nullptr;

@@ -401,8 +401,8 @@ OpenmpsStatus openmps_stream_is_idle(uint32_t stream, bool* is_idle);
 // Waits for all streams and reports a deferred error.
 OpenmpsStatus openmps_synchronize_all(void);
 
-// Whether any stream may still run something: one relaxed load.
-bool openmps_any_pending(void);
+// Where the number of streams stands that may still run something; lives as long as the process, read with acquire.
+const uint64_t* openmps_busy_streams(void);
 
 // threads.rs
 

@@ -47,6 +47,6 @@ abi! {
     /// Waits for all streams and reports a deferred error.
     fn openmps_synchronize_all() { Ok(stream::synchronize_all()?) }
 
-    /// Whether any stream may still run something: one relaxed load.
-    fn openmps_any_pending() -> bool, else true, { stream::any_pending() }
+    /// Where the number of streams stands that may still run something; lives as long as the process, read with acquire.
+    fn openmps_busy_streams() -> *const u64, else std::ptr::null(), { stream::busy_streams().as_ptr() }
 }

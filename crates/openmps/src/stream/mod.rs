@@ -14,7 +14,7 @@ mod queue;
 mod retained;
 
 use std::cell::Cell;
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 
 pub use command::{Command, HostCall};
 pub use error::{CODE_INTERNAL, CODE_INVALID_RESOURCE, ERROR_BUFFER_BYTES, ERROR_RECORDS, StreamError};
@@ -196,7 +196,13 @@ pub fn synchronize_all() -> Result<(), StreamError> {
 /// Whether any stream has unfinished commands: one atomic load.
 #[must_use]
 pub fn any_pending() -> bool {
-    queue::any_pending()
+    busy_streams().load(Ordering::Acquire) != 0
+}
+
+/// The number of streams that have unfinished commands, for who reads it (with acquire) without a call.
+#[must_use]
+pub fn busy_streams() -> &'static AtomicU64 {
+    queue::busy_streams()
 }
 
 #[cfg(test)]

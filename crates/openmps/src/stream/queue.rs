@@ -30,9 +30,9 @@ thread_local! {
     static RUNS: Cell<Option<u32>> = const { Cell::new(None) };
 }
 
-/// Whether any stream has unfinished commands.
-pub(super) fn any_pending() -> bool {
-    BUSY_STREAMS.load(Ordering::Acquire) != 0
+/// The number of streams with unfinished commands, to be read with acquire.
+pub(super) fn busy_streams() -> &'static AtomicU64 {
+    &BUSY_STREAMS
 }
 
 /// The state of one stream; lives in a static.
