@@ -71,6 +71,24 @@ protected:
   }
 };
 
+// Asks for the gates of parameters before code generation ends. A program-scope variable that no code mentions is left out of the
+// module, and with it what computes its value.
+class GateEmitter : public ASTConsumer {
+public:
+  GateEmitter(CodeGenerator &generator, const std::vector<Kernel> &kernels) : generator(generator), kernels(kernels) {}
+
+  void HandleTranslationUnit(ASTContext &) override {
+    for (const Kernel &kernel : kernels)
+      for (const KernelParameter &parameter : kernel.parameters)
+        if (parameter.gate)
+          generator.GetAddrOfGlobal(GlobalDecl(parameter.gate), /*isForDefinition=*/false);
+  }
+
+private:
+  CodeGenerator &generator;
+  const std::vector<Kernel> &kernels;
+};
+
 class GenerateAirAction : public ASTFrontendAction {
 public:
   GenerateAirAction(llvm::LLVMContext &context, const OpenmpsClangRequest &request)
@@ -94,6 +112,7 @@ protected:
                                                           request.buffer_count_max, kernels));
     auto generator = CreateLLVMCodeGen(instance, name, context);
     code_generator = generator.get();
+    consumers.push_back(std::make_unique<GateEmitter>(*generator, kernels));
     consumers.push_back(std::move(generator));
     return std::make_unique<MultiplexConsumer>(std::move(consumers));
   }

@@ -11,6 +11,7 @@
 #include <clang/Basic/Diagnostic.h>
 #include <llvm/ADT/DenseSet.h>
 #include <llvm/ADT/StringSet.h>
+#include <llvm/IR/ValueHandle.h>
 
 #include <cstdint>
 #include <string>
@@ -49,7 +50,7 @@ struct KernelParameter {
   uint64_t align_bytes = 0;
   // The bool that decides whether the parameter exists, if one does, and its variable in the module.
   const clang::VarDecl *gate = nullptr;
-  llvm::Constant *gate_variable = nullptr;
+  llvm::WeakTrackingVH gate_variable;
 };
 
 struct Kernel {

@@ -70,3 +70,33 @@ fn values_decide_about_code_and_arguments() {
     let error = specialize(&compiled.air, "colored", &values).unwrap_err();
     assert_eq!(error.to_string(), "function constant 'color' (index 2, float3): a value is required, none was set");
 }
+
+#[test]
+fn a_gate_need_not_be_mentioned_by_code() {
+    // Nor need the argument: who binds by index may gate what a variant of the kernel leaves alone.
+    let source = "constant int unused [[function_constant(3)]];
+namespace options { constant bool has_bias [[function_constant(1)]]; }
+constant bool is_wide [[function_constant(2)]];
+constant bool has_both = options::has_bias && is_wide;
+template <typename T> kernel void scaled(device T* out, device T* bias [[buffer(1), function_constant(options::has_bias)]],
+                                         constant T& scale [[buffer(2), function_constant(has_both)]]) { out[0] = 1; }
+template [[host_name(\"scaled_float\")]] kernel void scaled<float>(device float*, device float*, constant float&);
+kernel void plain(device int* out, uint i [[thread_position_in_grid]],
+                  device int* bias [[function_constant(is_wide), buffer(7)]]) { out[i] = 1; }";
+    let compiled = compile(source);
+    let named = |name: &str| compiled.kernels.iter().find(|kernel| kernel.name == name).unwrap();
+    let gate = |name: &str, at: usize| named(name).arguments[at].presence.clone();
+    assert_eq!(gate("plain", 2), Presence::Gated { constant: "is_wide".into() });
+    assert_eq!(gate("scaled_float", 1), Presence::Gated { constant: "has_bias".into() });
+    assert_eq!(gate("scaled_float", 2), Presence::Gated { constant: "has_both".into() });
+    let mut values = ConstantValues::default();
+    values.set_name("is_wide", true);
+    for (has_bias, expected) in [(false, Presence::Absent), (true, Presence::Always)] {
+        values.set_name("has_bias", has_bias);
+        let (_, kernel) = specialize(&compiled.air, "scaled_float", &values).unwrap();
+        assert_eq!(kernel.arguments[1].presence, expected);
+        assert_eq!(kernel.arguments[2].presence, expected);
+        let (_, kernel) = specialize(&compiled.air, "plain", &values).unwrap();
+        assert_eq!(kernel.arguments[2].presence, Presence::Always);
+    }
+}
