@@ -93,10 +93,17 @@ fn print(air: &VerifiedAir) -> Result<String, EngineError> {
     Ok(module.to_string())
 }
 
-/// Refuses this process more address space than `bytes`. What cannot do without ends it with a status that says so.
+/// Refuses this process more address space than `bytes`, or than the system's limit if that is lower (`ulimit -v`). What cannot
+/// do without ends it with a status that says so.
 fn limit_memory(bytes: u64) -> io::Result<()> {
     openmps_llvm::memory::exit_when_out_of_memory(OUT_OF_MEMORY_STATUS);
-    let limit = libc::rlimit { rlim_cur: bytes, rlim_max: bytes };
+    let mut limit = libc::rlimit { rlim_cur: bytes, rlim_max: bytes };
+    // SAFETY: the pointer is to a live structure that the call only writes.
+    if unsafe { libc::getrlimit(libc::RLIMIT_AS, &mut limit) } != 0 {
+        return Err(io::Error::last_os_error());
+    }
+    // No limit is the largest number.
+    limit = libc::rlimit { rlim_cur: limit.rlim_cur.min(bytes), rlim_max: limit.rlim_max.min(bytes) };
     // SAFETY: the pointer is to a live structure that the call only reads.
     if unsafe { libc::setrlimit(libc::RLIMIT_AS, &limit) } == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }

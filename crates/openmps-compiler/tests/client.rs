@@ -341,6 +341,16 @@ fn a_compilation_that_takes_too_much_memory_is_ended() {
     client.compile_source(FULL, &options()).unwrap();
 }
 
+#[test]
+fn a_lower_limit_of_the_system_is_kept() {
+    let folder = Folder::new("ulimit");
+    for option in ["-v", "-Sv"] {
+        let script = format!("ulimit {option} 4000000\nexec {} \"$@\"", env!("CARGO_BIN_EXE_openmps-compiler"));
+        let client = Client::new(ClientConfig { executable: folder.script(&script), ..config(None) });
+        client.compile_source(FULL, &options()).unwrap();
+    }
+}
+
 /// A macro of 2 to the power of `depth` values.
 fn exponential_macros(depth: u32) -> String {
     let mut source = "#define M0 1,\n".to_owned();
