@@ -216,6 +216,44 @@ def test_threadgroup_atomics():
     assert torch.equal(out.cpu(), x.view(10, 64).sum(1).int())
 
 
+def test_shifts_take_their_amount_modulo_the_width():
+    lib = torch.mps.compile_shader("""
+        #include <metal_stdlib>
+        using namespace metal;
+        template <typename T> kernel void shift(device T* left, device T* right, device const T* x, device const T* by,
+                                                uint i [[thread_position_in_grid]]) {
+            left[i] = x[i] << by[i];
+            right[i] = x[i] >> by[i];
+        }
+        template [[host_name("int")]] kernel void shift<int>(device int*, device int*, device const int*, device const int*, uint);
+        template [[host_name("long")]] kernel void shift<long>(device long*, device long*, device const long*, device const long*, uint);
+        template [[host_name("char4")]] kernel void shift<char4>(device char4*, device char4*, device const char4*, device const char4*, uint);
+        template [[host_name("short3")]] kernel void shift<packed_short3>(device packed_short3*, device packed_short3*,
+                                                                          device const packed_short3*, device const packed_short3*, uint);
+        kernel void promoted(device int* out, device const uchar* x, device const char* by, uint i [[thread_position_in_grid]]) {
+            out[i] = x[i] << by[i];
+        }
+        kernel void turns(device uint* out, uint i [[thread_position_in_grid]]) {
+            uint bits = 0;
+            for (uint turn = 0; turn < 40; ++turn) bits += 1u << turn;
+            out[i] = bits;
+        }
+    """)
+    n = 240
+    for name, dtype, bits, lanes in [("int", torch.int32, 32, 1), ("long", torch.int64, 64, 1), ("char4", torch.int8, 8, 4), ("short3", torch.int16, 16, 3)]:
+        x = torch.randint(torch.iinfo(dtype).min, torch.iinfo(dtype).max, (n,), dtype=dtype)
+        by = torch.randint(-128, 128, (n,), dtype=dtype)
+        left, right = torch.zeros(n, dtype=dtype, device="mps"), torch.zeros(n, dtype=dtype, device="mps")
+        getattr(lib, name)(left, right, x.to("mps"), by.to("mps"), threads=n // lanes)
+        assert torch.equal(left.cpu(), x << (by & bits - 1)) and torch.equal(right.cpu(), x >> (by & bits - 1))
+    x, by = torch.randint(0, 256, (n,), dtype=torch.uint8), torch.randint(-128, 128, (n,), dtype=torch.int8)
+    out = torch.zeros(n, dtype=torch.int32, device="mps")
+    lib.promoted(out, x.to("mps"), by.to("mps"))
+    assert torch.equal(out.cpu(), x.int() << (by.int() & 31))
+    lib.turns(out)
+    assert out.unique().tolist() == [2**8 - 2]
+
+
 def test_templates_with_host_names():
     lib = torch.mps.compile_shader("""
         #include <metal_stdlib>

@@ -8,6 +8,7 @@
 #include <llvm/IR/Constants.h>
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/InstIterator.h>
+#include <llvm/IR/PatternMatch.h>
 #include <llvm/Passes/PassBuilder.h>
 #include <llvm/Transforms/IPO/AlwaysInliner.h>
 #include <llvm/Transforms/IPO/GlobalDCE.h>
@@ -364,6 +365,23 @@ bool run_constructors(Module &module, std::string &message) {
   return false;
 }
 
+// Metal takes the amount of a shift modulo the width of what is shifted, as its compiler writes it out. To C++ a larger amount has
+// no meaning, and clang hands it on: the result would depend on the engine.
+void wrap_shift_amounts(Module &module) {
+  for (Function &function : module)
+    for (Instruction &instruction : instructions(function)) {
+      if (!instruction.isShift())
+        continue;
+      Value *amount = instruction.getOperand(1);
+      const unsigned bits = amount->getType()->getScalarSizeInBits();
+      const APInt *number = nullptr;
+      if (!isPowerOf2_32(bits) || (PatternMatch::match(amount, PatternMatch::m_APInt(number)) && number->ult(bits)))
+        continue;
+      IRBuilder<> builder(&instruction);
+      instruction.setOperand(1, builder.CreateAnd(amount, bits - 1));
+    }
+}
+
 // Only what makes AIR out of clang's output; real optimization is the engine's job.
 void clean(Module &module) {
   LoopAnalysisManager loops;
@@ -442,6 +460,7 @@ const char *find_unsupported(const Module &module) {
 bool build_air(Module &module, const std::vector<Kernel> &kernels, const std::vector<Function *> &functions,
                const OpenmpsClangRequest &request, std::string &message) {
   drop_annotations(module);
+  wrap_shift_amounts(module);
   unwrap_vector_parameters(module);
   keep_nan_and_infinity(module);
   privatize(module);

@@ -461,10 +461,11 @@ impl Renderer<'_> {
             }
             BinaryOp::Add | BinaryOp::Sub | BinaryOp::Mul => format!("{name}({unsigned}({a}) {sign} {unsigned}({b}))"),
             BinaryOp::Div | BinaryOp::Rem => format!("{name}({a} {sign} divisor<{name}>({b}))"),
-            BinaryOp::Shl | BinaryOp::Shr if ty.lanes == 1 => {
+            // A narrow number is shifted as an int, whose width would count.
+            BinaryOp::Shl | BinaryOp::Shr if ty.lanes == 1 && ty.scalar.bits() < 32 => {
                 format!("{name}({a} {sign} int({b} & {}))", ty.scalar.bits() - 1)
             }
-            BinaryOp::Shl | BinaryOp::Shr => format!("{name}({a} {sign} ({b} & {name}({})))", ty.scalar.bits() - 1),
+            BinaryOp::Shl | BinaryOp::Shr => format!("{name}({a} {sign} {b})"),
             _ => format!("{name}({a} {sign} {b})"),
         }
     }
