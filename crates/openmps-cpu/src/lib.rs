@@ -25,6 +25,7 @@ mod kernel;
 mod lanes;
 #[cfg(feature = "codegen")]
 mod lower;
+mod outer;
 #[cfg(feature = "codegen")]
 mod pipeline;
 mod pool;

@@ -2,6 +2,7 @@
 
 use std::ffi::{c_int, c_void};
 
+use crate::outer;
 use crate::runtime;
 use crate::tensor::entry as tensor;
 use crate::texture;
@@ -38,6 +39,8 @@ pub(crate) fn resolve(name: &str) -> Option<usize> {
         "openmps_lane" => runtime::lane as *const () as usize,
         "openmps_lane_index" => runtime::lane_index as *const () as usize,
         "openmps_thread_index" => runtime::thread_index as *const () as usize,
+        "openmps_outer_step" => outer::step as *const () as usize,
+        "openmps_outer_finish" => outer::finish as *const () as usize,
         "openmps_tensor_initialize" => tensor::initialize as *const () as usize,
         "openmps_tensor_slice" => tensor::slice as *const () as usize,
         "openmps_tensor_extent" => tensor::extent as *const () as usize,

@@ -90,7 +90,9 @@ impl LlvmCodeGenerator {
     ) -> Result<Option<Refusal>, EngineError> {
         let machine = TargetMachine::host(CodeGenLevel::Default).map_err(internal)?;
         let mut refusal = None;
-        for size in Size::ALL {
+        let context = Context::new();
+        let ways = Size::ways(&context.parse_bitcode(air.bitcode()).map_err(internal)?, &machine);
+        for &size in ways {
             let context = Context::new();
             let mut module = context.parse_bitcode(air.bitcode()).map_err(internal)?;
             refusal = vector::refusal(&mut module, &machine, signature, options, size)?;
@@ -159,8 +161,14 @@ fn emit_for(
     let context = Context::new();
     let mut refusal = None;
     if options.engine != EngineChoice::Scalar && waiting == Waiting::Split {
-        for size in Size::ALL {
-            let mut module = context.parse_bitcode(air.bitcode()).map_err(internal)?;
+        let module = context.parse_bitcode(air.bitcode()).map_err(internal)?;
+        let ways = Size::ways(&module, machine);
+        let mut parsed = Some(module);
+        for &size in ways {
+            let mut module = match parsed.take() {
+                Some(module) => module,
+                None => context.parse_bitcode(air.bitcode()).map_err(internal)?,
+            };
             match vector::build(&mut module, machine, signature, options, size) {
                 Ok(()) => return emitter(machine, &mut module).map_err(internal),
                 Err(Failure::Error(error)) => return Err(error),

@@ -175,11 +175,14 @@ fn vectorized(
     if vectorize::is_too_large(module, request) {
         return Err(Refusal::TooLarge.into());
     }
-    let unrolling = match size {
-        Size::Unrolled => UNROLLED,
-        Size::Rolled => ROLLED,
-    };
-    run_passes(module, machine, &format!("function({LOOPS},{unrolling},{NEST})"))?;
+    if size == Size::Blocks {
+        run_passes(module, machine, &format!("function({LOOPS})"))?;
+        ask_for_unrolling(module, machine)?;
+        run_passes(module, machine, &format!("function({UNROLLED},{NEST})"))?;
+    } else {
+        let unrolling = if size == Size::Rolled { ROLLED } else { UNROLLED };
+        run_passes(module, machine, &format!("function({LOOPS},{unrolling},{NEST})"))?;
+    }
     if packing::run(&module.builder(), module.function(KERNEL_SYMBOL).expect("the source was linked")) {
         run_passes(module, machine, "function(dce)")?;
     }
@@ -194,6 +197,31 @@ fn vectorized(
     };
     observer.after("vectorize", module)?;
     Ok(Vectorized { facts, tells_simdgroups, ways, slots: made.slots })
+}
+
+/// A function whose loop is to be unrolled: a node about a loop names itself, which LLVM's C interface cannot make.
+const UNROLLED_LOOP: &str = "define void @openmps_unrolled(i1 %again) {
+  br label %loop
+loop:
+  br i1 %again, label %loop, label %end, !llvm.loop !0
+end:
+  ret void
+}
+!0 = distinct !{!0, !1}
+!1 = !{!\"llvm.loop.unroll.full\"}
+";
+
+/// Has loops over arrays of matrices unrolled whose turns are counted.
+fn ask_for_unrolling(module: &mut Module<'_>, machine: &TargetMachine) -> Result<(), EngineError> {
+    link_text(module, machine, UNROLLED_LOOP)?;
+    let example = module.function("openmps_unrolled").expect("it was linked");
+    let wish = example.instructions().into_iter().find_map(|instruction| instruction.metadata("llvm.loop"));
+    let source = module.function(KERNEL_SYMBOL).expect("the source was linked");
+    for latch in vectorize::unrolled_latches(source) {
+        latch.set_metadata("llvm.loop", wish);
+    }
+    module.delete_function("openmps_unrolled");
+    Ok(())
 }
 
 /// Makes questions for the thread's number in its threadgroup the parameter that it is.

@@ -4,10 +4,11 @@
 //! kernels are compiled in the background (`OPENMPS_ENGINE=auto`).
 
 use openmps_engine::{EngineChoice, SimdgroupRows};
-use openmps_llvm::{Function, Instruction, Module, PlainOp};
+use openmps_llvm::{Function, Instruction, Module, PlainOp, TargetMachine};
 
 use super::analysis::Analysis;
 use super::graph::Graph;
+use super::outer::has_products;
 use super::refusal::Refusal;
 use crate::abi::{KERNEL_SYMBOL, SIMD_WIDTH};
 use crate::split::MARKER;
@@ -42,6 +43,9 @@ pub(crate) enum Slots {
 /// How a kernel is vectorised: each way is tried when the ones before came out too large.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Size {
+    /// Loops over matrices are unrolled, so that sums in arrays are values, and all products of matrices are parts of blocks
+    /// (`outer`). Not tried without products.
+    Blocks,
     /// Loops with few turns are unrolled.
     Unrolled,
     /// Loops stay.
@@ -50,19 +54,25 @@ pub(crate) enum Size {
 
 impl Size {
     /// The ways, in the order in which they are tried.
-    pub(crate) const ALL: [Self; 2] = [Self::Unrolled, Self::Rolled];
+    const ALL: [Self; 3] = [Self::Blocks, Self::Unrolled, Self::Rolled];
+
+    /// The ways that are worth a try for a module of AIR on the CPU of `machine`.
+    pub(crate) fn ways(module: &Module<'_>, machine: &TargetMachine) -> &'static [Self] {
+        let has_blocks = machine.features().contains("+avx512f") && has_products(module);
+        if has_blocks { &Self::ALL } else { &Self::ALL[1..] }
+    }
 
     /// What `choice` allows of it.
     fn limits(self, choice: EngineChoice) -> Limits {
         match (choice, self) {
-            (EngineChoice::Scalar | EngineChoice::Vector, Self::Unrolled) => {
+            (EngineChoice::Scalar | EngineChoice::Vector, Self::Blocks | Self::Unrolled) => {
                 Limits { instructions: 6000, blocks: 600, registers: 6000 }
             }
             (EngineChoice::Scalar | EngineChoice::Vector, Self::Rolled) => {
                 Limits { instructions: 30_000, blocks: 1200, registers: 14_000 }
             }
             // Compiling takes up to 0.8 s in the background.
-            (EngineChoice::Auto, Self::Unrolled | Self::Rolled) => {
+            (EngineChoice::Auto, Self::Blocks | Self::Unrolled | Self::Rolled) => {
                 Limits { instructions: 6000, blocks: 600, registers: 1600 }
             }
         }

@@ -106,6 +106,24 @@ pub(crate) fn has_loop(function: Function<'_>) -> bool {
     successors.iter().enumerate().any(|(from, next)| next.iter().any(|&to| goes_back(from, to)))
 }
 
+/// The blocks of each loop of any function, header first and latch last.
+pub(super) fn listed_loops(function: Function<'_>) -> Vec<Vec<Block<'_>>> {
+    let listed = function.blocks();
+    let successors = listed_successors(&listed);
+    let order = weak_topological_order(0, &successors);
+    let mut place = vec![None; listed.len()];
+    for (at, &block) in order.iter().enumerate() {
+        place[block] = Some(at);
+    }
+    let mut loops = Vec::new();
+    for (at, &block) in order.iter().enumerate() {
+        for header in successors[block].iter().filter_map(|&next| place[next]).filter(|&header| header <= at) {
+            loops.push(order[header..=at].iter().map(|&block| listed[block]).collect());
+        }
+    }
+    loops
+}
+
 fn reversed(successors: &[Vec<usize>]) -> Vec<Vec<usize>> {
     let mut predecessors = vec![Vec::new(); successors.len()];
     for (from, to) in successors.iter().enumerate().flat_map(|(from, to)| to.iter().map(move |&to| (from, to))) {

@@ -15,6 +15,22 @@ pub(crate) const PREFIX: &str = "openmps_lane.";
 pub(crate) const MATRIX_LOAD: &str = "openmps_matrix_load.";
 /// The same for writes.
 pub(crate) const MATRIX_STORE: &str = "openmps_matrix_store.";
+/// What the names of operations on blocks of sums start with.
+pub(super) const OUTER_PREFIX: &str = "openmps_outer_";
+/// The memory of a block of sums ([`super::outer`]), of so many bytes: one for all lanes.
+pub(super) const OUTER_MEMORY: &str = "openmps_outer_memory";
+/// Its panels are empty.
+pub(super) const OUTER_BEGIN: &str = "openmps_outer_begin";
+/// How many inner indices its panels hold.
+pub(super) const OUTER_FILLED: &str = "openmps_outer_filled";
+/// Writes a matrix there: its two elements, address, distances of rows and columns.
+pub(super) const OUTER_STORE: &str = "openmps_outer_store.";
+/// Reads one.
+pub(super) const OUTER_LOAD: &str = "openmps_outer_load.";
+/// [`crate::outer::step`].
+pub(super) const OUTER_STEP: &str = "openmps_outer_step";
+/// [`crate::outer::finish`].
+pub(super) const OUTER_FINISH: &str = "openmps_outer_finish";
 /// The function that tells a lane its number.
 pub(crate) const LANE_INDEX: &str = "openmps_lane_index";
 

@@ -4,6 +4,7 @@
 //! - `shape`, `transfer`, `analysis`: which values lanes share, which differ by a constant step; where lanes part.
 //! - `private`: variables of a thread that are laid out lane by lane.
 //! - `group`: accesses of a thread that lie side by side.
+//! - `outer`: blocks of sums of matrices.
 //! - `emit`: the vector form.
 //! - `together`: whether threads pass the same barriers.
 //! - `marker`: names of lane operations on the way here.
@@ -27,6 +28,8 @@ mod group;
 #[cfg(feature = "codegen")]
 mod marker;
 #[cfg(feature = "codegen")]
+mod outer;
+#[cfg(feature = "codegen")]
 mod private;
 mod refusal;
 #[cfg(feature = "codegen")]
@@ -44,6 +47,8 @@ pub(crate) use choice::{Request, Size, Slots, is_too_large};
 pub(crate) use graph::has_loop;
 #[cfg(feature = "codegen")]
 pub(crate) use marker::{MATRIX_LOAD, MATRIX_STORE, Marker};
+#[cfg(feature = "codegen")]
+pub(crate) use outer::unrolled_latches;
 pub use refusal::Refusal;
 #[cfg(feature = "codegen")]
 pub(crate) use run::{Barriers, LANES_SYMBOL, run};

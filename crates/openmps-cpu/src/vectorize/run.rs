@@ -1,12 +1,13 @@
 //! The pass: a function of one thread in, a function of a SIMD-group out.
 
-use openmps_engine::SimdgroupRows;
+use openmps_engine::{EngineChoice, SimdgroupRows};
 use openmps_llvm::{AttributePlace, Function, Module, TargetMachine, Type};
 
 use super::analysis::Analysis;
-use super::choice::{Request, Slots, barriers};
+use super::choice::{Request, Size, Slots, barriers};
 use super::emit::{self, Features};
 use super::graph::Graph;
+use super::outer;
 use super::refusal::Refusal;
 use super::shape::Shape;
 use super::together::pass_barriers_together;
@@ -55,7 +56,16 @@ fn vectorize(module: &Module<'_>, machine: &TargetMachine, request: Request) -> 
     let has_barriers = end_blocks_at_barriers(source);
     let graph = Graph::new(source)?;
     let (seeds, row_lanes) = seeds(request);
-    let analysis = Analysis::new(module, source, &graph, &seeds, row_lanes)?;
+    let mut analysis = Analysis::new(module, source, &graph, &seeds, row_lanes)?;
+    if request.size == Size::Blocks {
+        // Its sums have other bits than those of scalar code, which a kernel under `auto` begins with.
+        let may_differ = request.choice == EngineChoice::Vector;
+        let has_matrix_unit = may_differ && machine.features().contains("+amx-bf16");
+        if !outer::run(module, source, &graph, &analysis, has_matrix_unit) {
+            return Err(Refusal::TooLarge);
+        }
+        analysis = Analysis::new(module, source, &graph, &seeds, row_lanes)?;
+    }
     let slots = request.check(module, source, &graph, &analysis)?;
     let mut parameters: Vec<Type<'_>> = source.parameters().iter().map(|parameter| parameter.ty()).collect();
     parameters.push(module.context().i32());

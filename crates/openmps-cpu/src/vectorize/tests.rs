@@ -19,6 +19,7 @@ use crate::abi::KERNEL_SYMBOL;
 use crate::split::MARKER;
 
 mod large;
+mod outer;
 mod shared;
 mod tensor;
 
@@ -31,6 +32,7 @@ const DECLARATIONS: &str = "declare float @openmps_lane.1.0.32(float) convergent
 declare i32 @openmps_lane_index() memory(none)
 declare float @unknown(float)
 declare { float, float } @openmps_matrix_load.float.0(ptr, i64, i64)
+declare { float, float } @openmps_lane.29.0.32(float, float, float, float, float, float) convergent
 !0 = !{}
 ";
 

@@ -2,7 +2,7 @@
 
 use openmps_llvm::{BinaryOp, CastOp, Instruction, IntPredicate, Module, Opcode, PlainOp, Type, TypeKind, Value};
 
-use super::marker::{LANE_INDEX, Marker};
+use super::marker::{LANE_INDEX, Marker, OUTER_FILLED, OUTER_MEMORY};
 use super::shape::{Affine, Shape};
 
 /// Lanes of a SIMD-group.
@@ -341,6 +341,9 @@ fn call<'m>(instruction: Instruction<'m>, row_lanes: u32, shape: &dyn Fn(Value<'
     let name = function.name();
     if name == LANE_INDEX {
         return Some(Shape::position(WIDTH - 1, true, row_lanes));
+    }
+    if name == OUTER_MEMORY || name == OUTER_FILLED {
+        return Some(Shape::Uniform);
     }
     let arguments = instruction.arguments();
     if let Some(marker) = Marker::parse(&name) {

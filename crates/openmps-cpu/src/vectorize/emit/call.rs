@@ -2,7 +2,7 @@
 
 use openmps_llvm::{Instruction, PlainOp, TypeKind, Value};
 
-use super::super::marker::{LANE_INDEX, MATRIX_LOAD, MATRIX_STORE, Marker};
+use super::super::marker::{LANE_INDEX, MATRIX_LOAD, MATRIX_STORE, Marker, OUTER_PREFIX};
 use super::super::refusal::Refusal;
 use super::super::shape::Shape;
 use super::super::transfer::is_pure;
@@ -62,6 +62,9 @@ impl<'m> Emitter<'_, 'm> {
         }
         if name == TENSOR_OPERATION {
             return self.tensor_operation(call);
+        }
+        if name.starts_with(OUTER_PREFIX) {
+            return self.outer_operation(call, &name);
         }
         if !function.is_declaration() {
             return Err(Refusal::Recursion);

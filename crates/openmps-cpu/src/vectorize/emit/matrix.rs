@@ -1,7 +1,7 @@
 //! `simdgroup_matrix`: each lane holds two neighbouring elements of an 8x8 matrix, so that two vectors are one matrix. Lanes 0 to 15
 //! hold the upper four rows, the others the lower four, which is why shuffles are done on halves.
 
-use openmps_llvm::{Instruction, Type, Value};
+use openmps_llvm::{CastOp, Instruction, Opcode, PlainOp, Type, Value};
 
 use super::super::refusal::Refusal;
 use super::{Emitter, WIDTH};
@@ -73,7 +73,13 @@ impl<'m> Emitter<'_, 'm> {
         let ty = call.ty().fields()[0];
         let steps = Steps { row, column };
         let elements = match self.runs(start, &steps) {
-            Some(runs) => self.load_runs(ty, start, &steps, runs),
+            Some(runs) => {
+                let loaded = self.read_runs(ty, start, &steps, runs);
+                if runs == Runs::Rows {
+                    self.matrix_rows.insert(call.as_value(), loaded.clone());
+                }
+                self.lanes_of_runs(&loaded, runs)
+            }
             None => {
                 let mut elements = Vec::new();
                 for addresses in self.element_addresses(ty, start, &steps)? {
@@ -93,14 +99,51 @@ impl<'m> Emitter<'_, 'm> {
     pub(super) fn matrix_store(&mut self, call: Instruction<'m>) -> Result<(), Refusal> {
         let [first, second, start, row, column] = call.arguments()[..] else { return Err(Refusal::Instruction) };
         let ty = first.ty();
-        let elements = [self.vector(first)?, self.vector(second)?];
         let steps = Steps { row, column };
         if let Some(runs) = self.runs(start, &steps) {
-            self.store_runs(elements, start, &steps, runs);
-            return Ok(());
+            return self.store_whole(first, second, start, &steps, runs);
         }
+        let elements = [self.vector(first)?, self.vector(second)?];
         for (lanes, addresses) in elements.into_iter().zip(self.element_addresses(ty, start, &steps)?) {
             self.scatter_elements(self.module.alignment_bytes(ty), lanes, addresses)?;
+        }
+        Ok(())
+    }
+
+    /// Writes a matrix whose memory no other threads see, whatever lanes are active.
+    pub(super) fn outer_store(&mut self, call: Instruction<'m>) -> Result<(), Refusal> {
+        let [first, second, start, row, column] = call.arguments()[..] else { return Err(Refusal::Instruction) };
+        self.store_whole(first, second, start, &Steps { row, column }, Runs::Rows)
+    }
+
+    /// Reads such a matrix.
+    pub(super) fn outer_load(&mut self, call: Instruction<'m>) -> Result<(), Refusal> {
+        let [start, row, column] = call.arguments()[..] else { return Err(Refusal::Instruction) };
+        let loaded = self.read_runs(call.ty().fields()[0], start, &Steps { row, column }, Runs::Rows);
+        let elements = self.lanes_of_runs(&loaded, Runs::Rows);
+        let pair = self.wide(call.ty())?.poison();
+        let pair = self.builder.insert_value(pair, elements[0], 0);
+        let pair = self.builder.insert_value(pair, elements[1], 1);
+        self.set_vector(call.as_value(), pair);
+        Ok(())
+    }
+
+    fn store_whole(
+        &mut self,
+        first: Value<'m>,
+        second: Value<'m>,
+        start: Value<'m>,
+        steps: &Steps<'m>,
+        runs: Runs,
+    ) -> Result<(), Refusal> {
+        let Some(rows) = self.known_rows(first, second).filter(|_| runs == Runs::Rows) else {
+            let elements = [self.vector(first)?, self.vector(second)?];
+            self.store_runs(elements, start, steps, runs);
+            return Ok(());
+        };
+        let align = self.module.alignment_bytes(first.ty());
+        for (address, row) in self.run_addresses(first.ty(), start, steps, Runs::Rows).into_iter().zip(rows) {
+            self.builder.store(row, address).set_alignment(align);
         }
         Ok(())
     }
@@ -150,7 +193,7 @@ impl<'m> Emitter<'_, 'm> {
             .collect()
     }
 
-    fn load_runs(&mut self, ty: Type<'m>, start: Value<'m>, steps: &Steps<'m>, runs: Runs) -> Vec<Value<'m>> {
+    fn read_runs(&mut self, ty: Type<'m>, start: Value<'m>, steps: &Steps<'m>, runs: Runs) -> Vec<Value<'m>> {
         let run_ty = self.context().vector(ty, number(SIDE).expect("8"));
         let align = self.module.alignment_bytes(ty);
         let mut loaded = Vec::new();
@@ -159,6 +202,10 @@ impl<'m> Emitter<'_, 'm> {
             run.set_alignment(align);
             loaded.push(run.as_value());
         }
+        loaded
+    }
+
+    fn lanes_of_runs(&self, loaded: &[Value<'m>], runs: Runs) -> Vec<Value<'m>> {
         let pairs: Vec<Value<'m>> = loaded.chunks(2).map(|pair| self.joined(pair[0], pair[1])).collect();
         (0..2)
             .map(|element| {
@@ -166,6 +213,26 @@ impl<'m> Emitter<'_, 'm> {
                 self.joined(half(0), half(HALF))
             })
             .collect()
+    }
+
+    /// The rows of a matrix that was read in this block, perhaps as narrower numbers, if the two elements are its.
+    fn known_rows(&self, first: Value<'m>, second: Value<'m>) -> Option<Vec<Value<'m>>> {
+        let source = |element: Value<'m>, index: u32| {
+            let mut extract = element.as_instruction()?;
+            if extract.opcode() == Opcode::Cast(CastOp::FpExt) {
+                extract = extract.operand(0).as_instruction()?;
+            }
+            let is_it = extract.opcode().is(PlainOp::ExtractValue) && extract.indices() == [index];
+            is_it.then(|| extract.operand(0))
+        };
+        let matrix = source(first, 0).filter(|&matrix| source(second, 1) == Some(matrix))?;
+        let rows = self.matrix_rows.get(&matrix)?;
+        let ty = self.context().vector(first.ty(), number(SIDE)?);
+        let widened = |&row: &Value<'m>| match row.ty() == ty {
+            true => row,
+            false => self.builder.fp_ext(row, ty),
+        };
+        (first.ty() == second.ty()).then(|| rows.iter().map(widened).collect())
     }
 
     /// Elements of 16 lanes out of pairs of rows or columns.

@@ -22,6 +22,7 @@ mod instruction;
 mod lanes;
 mod matrix;
 mod memory;
+mod outer;
 mod rows;
 mod tensor;
 mod turn;
@@ -36,6 +37,7 @@ use openmps_llvm::{BinaryOp, Block, Builder, Context, Function, Instruction, Mod
 use super::analysis::Analysis;
 use super::graph::Graph;
 use super::group::Groups;
+use super::marker::OUTER_MEMORY;
 use super::refusal::Refusal;
 use crate::abi::PRIVATE_BYTES_MAX;
 
@@ -89,6 +91,8 @@ pub(super) struct Emitter<'a, 'm> {
     /// Numbers of lane 0, or of the first lane of a row.
     scalars: HashMap<(Value<'m>, u32), Value<'m>>,
     vectors: HashMap<Value<'m>, Value<'m>>,
+    /// The rows of matrices that were read in the current block.
+    matrix_rows: HashMap<Value<'m>, Vec<Value<'m>>>,
     /// The lanes that run the current block; none when all do.
     mask: Option<Value<'m>>,
     /// How many lanes that mask has, where it is known to have the first ones.
@@ -134,6 +138,7 @@ pub(super) fn run<'m>(
         slots: HashMap::new(),
         scalars: HashMap::new(),
         vectors: HashMap::new(),
+        matrix_rows: HashMap::new(),
         mask: None,
         leading: None,
     };
@@ -221,6 +226,10 @@ impl<'m> Emitter<'_, 'm> {
         self.builder.position_at_end(self.entry);
         self.private_variables(source)?;
         self.shared_values()?;
+        let is_memory = |call: &Instruction<'m>| call.called_function().is_some_and(|it| it.name() == OUTER_MEMORY);
+        for call in source.calls().into_iter().filter(is_memory) {
+            self.outer_memory(call)?;
+        }
         let mask_ty = self.mask_ty();
         for _ in 0..self.graph.blocks.len() {
             let slot = self.builder.alloca(mask_ty).as_value();

@@ -283,6 +283,7 @@ impl<'m> Emitter<'_, 'm> {
     pub(super) fn forget_registers(&mut self) {
         self.scalars.clear();
         self.vectors.clear();
+        self.matrix_rows.clear();
     }
 
     pub(super) fn save_registers(&self) -> Registers<'m> {
@@ -292,5 +293,6 @@ impl<'m> Emitter<'_, 'm> {
     pub(super) fn restore_registers(&mut self, registers: Registers<'m>) {
         self.scalars = registers.scalars;
         self.vectors = registers.vectors;
+        self.matrix_rows.clear();
     }
 }
