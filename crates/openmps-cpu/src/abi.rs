@@ -14,7 +14,7 @@ pub const KERNEL_SYMBOL: &str = "openmps_kernel";
 /// The constant that an object exports.
 pub const INFO_SYMBOL: &str = "openmps_kernel_info";
 /// Changed whenever generated code and runtime would misunderstand each other; part of cache keys.
-pub const ABI_VERSION: u32 = 9;
+pub const ABI_VERSION: u32 = 10;
 
 /// Threads of one SIMD-group.
 pub const SIMD_WIDTH: usize = 32;

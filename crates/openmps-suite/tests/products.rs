@@ -1,5 +1,6 @@
 //! Products of matrices that kernels add to blocks of sums: the same bits as sums one by one, on both engines; of bfloat on the vector
 //! engine those of the CPU's matrix unit.
+#![expect(clippy::unwrap_used, reason = "tests: a failure shows the place")]
 
 use std::fmt::Write as _;
 

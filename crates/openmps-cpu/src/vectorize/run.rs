@@ -74,7 +74,9 @@ fn vectorize(module: &Module<'_>, machine: &TargetMachine, request: Request) -> 
     function.add_attribute(AttributePlace::Function, "nounwind", 0);
     function.add_attribute(AttributePlace::Function, "alwaysinline", 0);
     copy_attributes(source, function);
-    let features = Features { bf16: machine.features().contains("+avx512bf16") };
+    let has = |feature| machine.features().split(',').any(|it| it == feature);
+    // Without AVX an atomic load of 16 bytes is an exchange, which writes.
+    let features = Features { bf16: has("+avx512bf16"), wide_exchange: has("+cx16") && has("+avx") };
     emit::run(module, source, function, &graph, &analysis, features)?;
     let barriers = match has_barriers {
         false => Barriers::None,

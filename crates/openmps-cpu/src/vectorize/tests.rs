@@ -22,6 +22,7 @@ mod large;
 mod outer;
 mod shared;
 mod tensor;
+mod words;
 
 /// A kernel's function of one thread: `%x` is the position, `%index` the linear index, both aligned.
 fn source(body: &str) -> String {
@@ -498,12 +499,20 @@ fn vectorized_as(choice: EngineChoice, body: &str) -> Result<String, Refusal> {
 }
 
 fn made(choice: EngineChoice, size: Size, body: &str) -> Result<(String, Made), Refusal> {
+    let machine = TargetMachine::generic(CodeGenLevel::Default).unwrap();
+    made_for(&machine, choice, size, body)
+}
+
+fn vectorized_for(machine: &TargetMachine, body: &str) -> String {
+    made_for(machine, EngineChoice::Vector, Size::Unrolled, body).unwrap().0
+}
+
+fn made_for(machine: &TargetMachine, choice: EngineChoice, size: Size, body: &str) -> Result<(String, Made), Refusal> {
     let context = Context::new();
     let mut module = context.parse_ir(&source(body)).unwrap();
     let rows = SimdgroupRows::One;
     let request = Request { rows, whole_simdgroups: true, choice, size };
-    let machine = TargetMachine::generic(CodeGenLevel::Default).unwrap();
-    let made = super::run(&mut module, &machine, request)?;
+    let made = super::run(&mut module, machine, request)?;
     module.verify().unwrap_or_else(|error| panic!("{error} in\n{module}"));
     Ok((module.to_string(), made))
 }

@@ -1,7 +1,8 @@
 //! Atomic operations: once for each active lane, in the order of lanes.
 //!
 //! Lanes that combine integers into one place and do not look at the old value do so among themselves first. All threads of a
-//! threadgroup run on one core, one SIMD-group after the other, so that its memory needs no atomic instructions.
+//! threadgroup run on one core, one SIMD-group after the other, so that its memory needs no atomic instructions. Elements of device
+//! memory that follow each other are modified by words (`words.rs`).
 
 use openmps_llvm::{AtomicOp, BinaryOp, CastOp, Instruction, IntPredicate, Opcode, PlainOp, Value};
 
@@ -66,10 +67,20 @@ impl<'m> Emitter<'_, 'm> {
                 return Ok(());
             }
         }
+        if is_unused && self.is_run_of_words(pointer, value) {
+            return self.modify_run(instruction, op, |emitter| emitter.modify_lanes(instruction, op, true));
+        }
+        self.modify_lanes(instruction, op, false)
+    }
+
+    /// One operation a lane, in a loop or, where nobody looks at what was there, one behind the other unless they shall be `short`.
+    fn modify_lanes(&mut self, instruction: Instruction<'m>, op: AtomicOp, short: bool) -> Result<(), Refusal> {
+        let (pointer, value) = (instruction.operand(0), instruction.operand(1));
+        let is_unused = instruction.as_value().is_unused();
         let place = self.place_of(pointer)?;
         let is_shared = self.analysis.shape(value).is_uniform();
         let lanes = if is_shared { self.scalar(value) } else { self.vector(value)? };
-        if is_unused && self.mask.is_none() {
+        if is_unused && self.mask.is_none() && !short {
             // Out of registers: what a loop would read back from memory waits for the stores in between where addresses look alike.
             for lane in 0..WIDTH {
                 let own = self.builder.extract_lane(place.lanes, lane);
@@ -158,7 +169,7 @@ impl<'m> Emitter<'_, 'm> {
     }
 
     /// What the operation makes of the value that was there.
-    fn modified(&self, op: AtomicOp, old: Value<'m>, value: Value<'m>) -> Value<'m> {
+    pub(super) fn modified(&self, op: AtomicOp, old: Value<'m>, value: Value<'m>) -> Value<'m> {
         let b = &self.builder;
         let call = |name: &str| b.intrinsic(name, &[old.ty()], &[old, value]).as_value();
         match op {

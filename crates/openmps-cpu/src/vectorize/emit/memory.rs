@@ -70,6 +70,11 @@ impl<'m> Emitter<'_, 'm> {
         }
     }
 
+    /// Whether elements of the type lie one behind the other.
+    pub(super) fn lies_upwards(&self, pointer: Value<'m>, ty: openmps_llvm::Type<'m>) -> bool {
+        self.pattern(self.analysis.shape(pointer), ty) == Pattern::Upwards
+    }
+
     fn pattern(&self, shape: Shape, ty: openmps_llvm::Type<'m>) -> Pattern {
         let bytes = i64::try_from(self.module.size_bytes(ty)).unwrap_or(0);
         let lanes = self.analysis.row_lanes;

@@ -27,6 +27,7 @@ mod rows;
 mod tensor;
 mod turn;
 mod value;
+mod words;
 
 use std::collections::HashMap;
 
@@ -56,6 +57,15 @@ struct Slot<'m> {
 pub(super) struct Features {
     /// Rounding of vectors of float to bfloat.
     pub(super) bf16: bool,
+    /// Atomic loads and exchanges of 16 bytes.
+    pub(super) wide_exchange: bool,
+}
+
+impl Features {
+    /// What one atomic exchange can take.
+    fn exchange_bits(self) -> u32 {
+        if self.wide_exchange { 128 } else { 64 }
+    }
 }
 
 pub(super) struct Emitter<'a, 'm> {
