@@ -101,10 +101,11 @@ fn rewrite(module: &Module<'_>, ways: Ways) -> Split {
     let variables = variable::crossing(module, top, &graph, &barriers);
     let mut live = liveness::across(function, &graph, &barriers, top);
     recompute::hoist(top, &mut live);
-    let remade = Remade::of(top, &live);
+    let mut remade = Remade::of(top, &live);
     let diverges = ways == Ways::Own && followers.iter().any(|followers| followers.count() > 1);
     let frame = Frame::of(module, diverges, &variables, &live, &remade);
     frame.move_variables(top, &variables);
+    remade.note_operands();
     let slots = frame::demote(module, top, &live);
     state::enter_and_leave(module, &frame, &slots, top, (&graph, &barriers), (&live, &remade));
     let instructions = function.instructions().len().saturating_mul(followers.len());

@@ -69,11 +69,18 @@ impl<'m> Remade<'m> {
         for &value in live.iter().flatten() {
             let mut tree = Vec::new();
             if !trees.contains_key(&value) && collect_tree(value, top, &mut tree) {
-                let node = |instruction: Instruction<'m>| Node { instruction, operands: instruction.operands() };
+                let node = |instruction: Instruction<'m>| Node { instruction, operands: Vec::new() };
                 trees.insert(value, tree.into_iter().map(node).collect());
             }
         }
         Self { trees }
+    }
+
+    /// Remembers operands as they are now: when variables have moved to the frame, before values get slots.
+    pub(super) fn note_operands(&mut self) {
+        for node in self.trees.values_mut().flatten() {
+            node.operands = node.instruction.operands();
+        }
     }
 
     /// Whether `value` is one of them.

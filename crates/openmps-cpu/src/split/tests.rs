@@ -490,3 +490,47 @@ fn what_takes_more_than_the_frame_is_kept() {
     let split = run(&mut module, Steps::RowSegments, Ways::Same).unwrap();
     assert_eq!(split.frame_bytes, 4);
 }
+
+#[test]
+fn addresses_in_variables_are_made_again_in_the_frame() {
+    check(
+        SIMD_GROUP,
+        "entry:
+           %kept = alloca [4 x i32]
+           %buffer = load ptr, ptr %context, !invariant.load !0
+           %at = getelementptr i32, ptr %buffer, i32 %y
+           %n = load i32, ptr %at, !invariant.load !0
+           %place = getelementptr [4 x i32], ptr %kept, i32 0, i32 %n
+           store i32 %x, ptr %place
+           call void @openmps_barrier()
+           %value = load i32, ptr %place
+           store i32 %value, ptr %buffer
+           ret void\n",
+        expect![[r#"
+            ; Function Attrs: alwaysinline nounwind
+            define i32 @openmps_step(ptr %context, i32 %simdgroup, i32 %x, i32 %y, i32 %z, ptr %frame, i32 %state) #1 {
+            dispatch:
+              %buffer = load ptr, ptr %context, align 8, !invariant.load !0
+              %at = getelementptr i32, ptr %buffer, i32 %y
+              switch i32 %state, label %entry [
+                i32 1, label %resume.1
+              ]
+
+            entry:                                            ; preds = %dispatch
+              %n = load i32, ptr %at, align 4, !invariant.load !0
+              %place = getelementptr [4 x i32], ptr %frame, i32 0, i32 %n
+              store i32 %x, ptr %place, align 4
+              ret i32 2
+
+            resume.1:                                         ; preds = %dispatch
+              %0 = load i32, ptr %at, align 4, !invariant.load !0
+              %1 = getelementptr [4 x i32], ptr %frame, i32 0, i32 %0
+              br label %behind.1
+
+            behind.1:                                         ; preds = %resume.1
+              %value = load i32, ptr %1, align 4
+              store i32 %value, ptr %buffer, align 4
+              ret i32 -1
+            }"#]],
+    );
+}
