@@ -1,9 +1,9 @@
 """How fast the engine runs kernels: against C, PoCL, ATen, and the machine's own limits.
 
-Each kernel is written in Metal, and the same work is done by a C function (clang -O3 -march=native -ffast-math, with libmvec), by the same kernel on
-PoCL where that is installed (Debian package pocl-opencl-icd) and by ATen's op on the CPU where there is one. All are measured in turn.
+Each kernel is written in Metal, and the same work is done by a C function (clang -O3 -march=native, with libmvec; once more with -ffast-math), by the
+kernel in OpenCL C on PoCL where that is installed (Debian package pocl-opencl-icd) and by ATen's op on the CPU where there is one. All are measured in turn.
 A figure is how many times faster the engine is than the reference: the median of the pairs, and the quartiles. Results are
-compared before anything is measured. Kernels are compiled with fast math, as the C functions and PoCL's kernels are; ATen's ops are not, and
+compared before anything is measured. Kernels are compiled with fast math, as PoCL's kernels are; ATen's ops are not, and
 `--safe-math` is what `torch.mps.compile_shader` does without PYTORCH_MPS_FAST_MATH=1.
 
 Usage: engine.py [--engine scalar|vector] [--safe-math] [--all-cores] [--large] [--samples N] [--library] [KERNEL...]
@@ -151,17 +151,17 @@ def fresh(case) -> list:
     return [argument.clone() if index in case.outputs else argument for index, argument in enumerate(case.arguments)]
 
 
-def run_case(case, kernel, machine: Machine, *, library, opencl, pool, threads: int, samples: int) -> dict[str, list[float]]:
+def run_case(case, kernel, machine: Machine, *, libraries, opencl, pool, threads: int, samples: int) -> dict[str, list[float]]:
     """Checks and measures one kernel, its references and the machine's limits."""
     import torch
     from kernels.host import run_c
 
     given, run = on_device(case, kernel)
     functions, results = {"ours": run}, {}
-    if case.c:
+    for name, library in libraries.items() if case.c else ():
         own = fresh(case)
-        functions["C"], results["C"] = run_c(library, case, own, pool, min(threads, case.units)), own
-    if opencl is not None and case.has_opencl:
+        functions[name], results[name] = run_c(library, case, own, pool, min(threads, case.units)), own
+    if opencl is not None:
         own = fresh(case)
         functions["PoCL"], results["PoCL"] = opencl.runner(case, own), own
     for function in functions.values():
@@ -179,15 +179,15 @@ def run_case(case, kernel, machine: Machine, *, library, opencl, pool, threads: 
     return measured(functions, samples)
 
 
-def table(cases: list, machine: Machine, *, compiled, library, opencl, pool, threads: int, samples: int) -> dict[str, list[float]]:
+def table(cases: list, machine: Machine, *, compiled, libraries, opencl, pool, threads: int, samples: int) -> dict[str, list[float]]:
     """Prints a line a kernel; returns the ratios by reference."""
     ratios: dict[str, list[float]] = {}
-    print(f"{'kernel':24}{'us':>10}   {'of limit':22}{'times faster than C':22}{'than PoCL':22}{'than ATen':22}")
+    print(f"{'kernel':24}{'us':>10}   {'of limit':22}{'times faster than C':22}{'than fast C':22}{'than PoCL':22}{'than ATen':22}")
     for case in cases:
         kernel = getattr(compiled(case), case.name)
-        times = run_case(case, kernel, machine, library=library, opencl=opencl, pool=pool, threads=threads, samples=samples)
+        times = run_case(case, kernel, machine, libraries=libraries, opencl=opencl, pool=pool, threads=threads, samples=samples)
         columns = [f"{machine.share(case, times):22}"]
-        for reference in ("C", "PoCL", "ATen"):
+        for reference in ("C", "fast C", "PoCL", "ATen"):
             if reference in times:
                 value, text = ratio(times["ours"], times[reference])
                 ratios.setdefault(reference, []).append(value)
@@ -235,13 +235,13 @@ def main() -> None:
     unknown = set(options.kernel) - {case.name for case in cases}
     if unknown:
         sys.exit(f"no such kernel: {', '.join(sorted(unknown))}")
-    library, opencl = host.compile_c(cases), host.pocl()
+    libraries, opencl = host.compile_c(cases), host.pocl()
     with ThreadPoolExecutor(threads) as pool:
-        machine = Machine(library, pool, threads)
+        machine = Machine(libraries["C"], pool, threads)
         print(f"# engine {options.engine}, {'safe' if options.safe_math else 'fast'} math, {threads} threads, {machine.describe()}", end="")
         print("" if opencl else ", PoCL is not installed")
         ratios = table(
-            cases, machine, compiled=lambda case: torch.mps.compile_shader(case.metal()), library=library, opencl=opencl, pool=pool,
+            cases, machine, compiled=lambda case: torch.mps.compile_shader(case.metal()), libraries=libraries, opencl=opencl, pool=pool,
             threads=threads, samples=options.samples,
         )
     for reference, values in ratios.items():

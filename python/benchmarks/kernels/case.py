@@ -16,6 +16,7 @@ using namespace metal;
 #define RESET(place) atomic_store_explicit(place, 0u, memory_order_relaxed)
 #define HIGH_PRODUCT(a, b) mulhi(a, b)
 #define AS_FLOAT(a) float(a)
+#define WIDEN(a) float(a)
 """
 OPENCL_HEADER = """
 #define BARRIER barrier(CLK_LOCAL_MEM_FENCE)
@@ -24,6 +25,9 @@ OPENCL_HEADER = """
 #define RESET(place) *(place) = 0
 #define HIGH_PRODUCT(a, b) mul_hi(a, b)
 #define AS_FLOAT(a) (float)(a)
+/* OpenCL C has no bfloat: its bits are the upper half of a float's. */
+typedef ushort bfloat;
+#define WIDEN(a) _Generic((a), bfloat: as_float((uint)(a) << 16), float: (a))
 """
 # Declarations in threadgroup memory; `LOCAL(type, name, count)` in a body.
 LOCAL = re.compile(r"LOCAL\((\w+), (\w+), ([^)]*)\)")
@@ -32,6 +36,11 @@ C_HEADER = """
 #include <math.h>
 #include <stdint.h>
 typedef uint32_t uint;
+/* The bits of a bfloat are the upper half of a float's; clang's own type is converted one by one. */
+typedef uint16_t bfloat;
+static inline float widened(bfloat a) { uint bits = (uint)a << 16; float f; __builtin_memcpy(&f, &bits, 4); return f; }
+#define WIDEN(a) _Generic((a), bfloat: widened, float: same)(a)
+static inline float same(float a) { return a; }
 """
 
 # What a body may call a thread's place: in Metal an attribute of a parameter, in OpenCL C the start of the body. Kernels over a
@@ -99,7 +108,12 @@ class Case:
     expected: Callable[[], torch.Tensor] | None = None
     """What the (first) output must be; without one the C function's result."""
     tolerance: float = 1e-4
-    has_opencl: bool = True
+    opencl_body: str | None = None
+    """What stands for `body` in OpenCL C: PoCL has no sub-groups, so threads that meet as a SIMD-group meet through local memory there."""
+    opencl_positions: str = ""
+    """With `opencl_body`: its positions."""
+    opencl_launch: tuple[tuple[int, ...], tuple[int, ...]] | None = None
+    """With `opencl_body`: threads, and threads of a group, where they are not those of the kernel in Metal."""
     bytes: int = 0
     """That must cross the memory bus."""
     flops: int = 0
@@ -119,9 +133,10 @@ class Case:
 
     def opencl(self) -> str:
         """The kernel in OpenCL C."""
+        text, positions = (self.body, self.positions) if self.opencl_body is None else (self.opencl_body, self.opencl_positions)
         declared = ", ".join(parameter.opencl() for parameter in self.parameters)
-        starts = "\n".join(POSITIONS[name][1] for name in self.positions.split())
-        body = LOCAL.sub(r"__local \1 \2[\3]", LOCAL_COUNTERS.sub(r"__local uint \1[\2]", self.body))
+        starts = "\n".join(POSITIONS[name][1] for name in positions.split())
+        body = LOCAL.sub(r"__local \1 \2[\3]", LOCAL_COUNTERS.sub(r"__local uint \1[\2]", text))
         return f"{OPENCL_HEADER}\n__kernel void {self.name}({declared}) {{\n{starts}\n{body}\n}}\n"
 
     def c_function(self) -> str:

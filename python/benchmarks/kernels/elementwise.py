@@ -48,6 +48,31 @@ def _gelu(count: int) -> Case:
     )
 
 
+def _gelu_erf(count: int) -> Case:
+    x = torch.randn(count)
+    # The error function by polynomials, one near zero and one farther out, as kernels of libraries compute it.
+    error = """{
+            float u = v * 0.70710678f, t = ABSOLUTE(u), s = u * u;
+            float r = FMA(-1.72853470e-5f, t, 3.83197126e-4f);
+            r = FMA(r, s, FMA(-3.88396438e-3f, t, 2.42546219e-2f));
+            r = FMA(FMA(FMA(r, t, -1.06777877e-1f), t, -6.34846687e-1f), t, -1.28717512e-1f);
+            r = COPY_SIGN(1.0f - EXP(FMA(r, t, -t)), u);
+            float q = FMA(FMA(FMA(-5.96761703e-4f, s, 4.99119423e-3f), s, -2.67681349e-2f), s, 1.12819925e-1f);
+            q = FMA(FMA(FMA(q, s, -3.76125336e-1f), s, 1.28379166e-1f), u, u);
+            e = t > 0.927734375f ? r : q;
+        }"""
+    names = "#define FMA(a, b, c) fma{0}(a, b, c)\n#define ABSOLUTE(a) fabs{0}(a)\n#define COPY_SIGN(a, b) copysign{0}(a, b)\n#define EXP(a) exp{0}(a)\n"
+    body = f"float v = x[gid], e;\n{names.format('')} {error} y[gid] = 0.5f * v * (1.0f + e);"
+    return Case(
+        "gelu_erf", parameters("out float y, in float x"), "gid", body,
+        [torch.zeros(count), x], (count,), GROUP, units=count,
+        c=f"""{names.format('f')}
+        #pragma omp simd
+        for (long i = begin; i < end; i++) {{ float v = x[i], e; {error} y[i] = 0.5f * v * (1.0f + e); }}""",
+        aten=lambda: functional.gelu(x), bytes=8 * count,
+    )
+
+
 def _strided(sizes: tuple[int, int, int]) -> Case:
     count = sizes[0] * sizes[1] * sizes[2]
     x = torch.rand(count)
@@ -143,6 +168,7 @@ def cases(scale: int) -> Iterator[Case]:
     yield _triad(scale << 22)
     yield _four_per_thread(scale << 18)
     yield _gelu(scale << 18)
+    yield _gelu_erf(scale << 18)
     yield _strided((64 * scale, 64, 48))
     yield _divergent(scale << 15)
     yield _mandelbrot(128 * scale)

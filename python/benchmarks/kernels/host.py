@@ -11,8 +11,10 @@ import torch
 
 from kernels.case import C_HEADER, Case
 
-# Fast math, as Metal has it; vectors of 512 bits where the CPU has them.
-C_FLAGS = ["-O3", "-march=native", "-ffast-math", "-fopenmp-simd", "-fveclib=libmvec", "-mprefer-vector-width=512", "-fPIC", "-shared"]
+# Vectors of 512 bits where the CPU has them; pragmas say which sums may be taken in another order.
+C_FLAGS = ["-O3", "-march=native", "-fopenmp-simd", "-fveclib=libmvec", "-mprefer-vector-width=512", "-fPIC", "-shared"]
+#: What each column's C is compiled with besides: products and sums fuse as in Metal, and all that fast math allows.
+C_MATH = {"C": ["-fno-math-errno", "-ffp-contract=fast"], "fast C": ["-ffast-math"]}
 C_TYPES = {"float": ctypes.c_float, "uint": ctypes.c_uint32, "int": ctypes.c_int32}
 
 # What the machine can do: the triad of STREAM, and as many fused multiply-adds as fit into registers.
@@ -31,14 +33,18 @@ void limit_fma(float* restrict y, long turns) {
 FMA_ACCUMULATORS = 160
 
 
-def compile_c(cases: list[Case]) -> ctypes.CDLL:
-    """All C functions as one shared object."""
+def compile_c(cases: list[Case]) -> dict[str, ctypes.CDLL]:
+    """All C functions as one shared object for each of C_MATH."""
     text = C_HEADER + LIMITS + "".join(case.c_function() for case in cases if case.c)
     with tempfile.TemporaryDirectory() as folder:
-        source, target = Path(folder) / "host.c", Path(folder) / "host.so"
+        source = Path(folder) / "host.c"
         source.write_text(text)
-        subprocess.run(["clang-22", *C_FLAGS, "-Wno-pass-failed", source, "-o", target, "-lm", "-lmvec"], check=True)
-        return ctypes.CDLL(str(target))
+        libraries = {}
+        for name, flags in C_MATH.items():
+            target = Path(folder) / f"{name}.so"
+            subprocess.run(["clang-22", *C_FLAGS, *flags, "-Wno-pass-failed", source, "-o", target, "-lm", "-lmvec"], check=True)
+            libraries[name] = ctypes.CDLL(str(target))
+        return libraries
 
 
 def run_c(library: ctypes.CDLL, case: Case, arguments: list, pool: ThreadPoolExecutor, threads: int) -> Callable[[], object]:
@@ -109,8 +115,9 @@ class PoCL:
             else:
                 value = C_TYPES[parameter.type](argument)
             self._check(self.api.clSetKernelArg(kernel, index, ctypes.c_size_t(ctypes.sizeof(value)), ctypes.byref(value)), "clSetKernelArg")
-        dimensions = len(case.threads)
-        threads, group = (ctypes.c_size_t * dimensions)(*case.threads), (ctypes.c_size_t * dimensions)(*case.group)
+        launch = case.opencl_launch or (case.threads, case.group)
+        dimensions = len(launch[0])
+        threads, group = ((ctypes.c_size_t * dimensions)(*sizes) for sizes in launch)
 
         def run() -> None:
             status = self.api.clEnqueueNDRangeKernel(self.queue, kernel, dimensions, None, threads, group, 0, None, None)

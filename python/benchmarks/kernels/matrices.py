@@ -34,8 +34,18 @@ _C_PRODUCT = """
     for (long i = begin; i < end; i++) {
         float* restrict row = y + i * n;
         for (uint j = 0; j < n; j++) row[j] = 0;
-        for (uint k = 0; k < n; k++) for (uint j = 0; j < n; j++) row[j] += a[i * n + k] * b[k * n + j];
+        for (uint k = 0; k < n; k++) for (uint j = 0; j < n; j++) row[j] += WIDEN(a[i * n + k]) * WIDEN(b[k * n + j]);
     }"""
+
+# Factors through threadgroup memory, a sum a thread; what stands in OpenCL C for matrices of SIMD-groups, too, since PoCL has none
+# (64x64 sums a group of threads, 4x4 a thread, take it a fifth longer).
+_TILED_PRODUCT = """LOCAL(float, s, 16 * 16); LOCAL(float, t, 16 * 16); float sum = 0; uint p = place.y * 16 + place.x;
+        for (uint k = 0; k < n; k += 16) {
+            s[p] = WIDEN(a[at.y * n + k + place.x]); t[p] = WIDEN(b[(k + place.y) * n + at.x]); BARRIER;
+            for (uint i = 0; i < 16; i++) sum = fma(s[place.y * 16 + i], t[i * 16 + place.x], sum);
+            BARRIER;
+        }
+        y[at.y * n + at.x] = sum;"""
 
 # A SIMD-group for a block of BLOCK x BLOCK matrices of 8x8.
 _SIMDGROUP_PRODUCT = """
@@ -57,35 +67,44 @@ def _products(side: int) -> Iterator[Case]:
     a, b = torch.randn(side, side), torch.randn(side, side)
     out = torch.empty(side, side)
 
-    def product(name: str, body: str, positions: str, threads: tuple, group: tuple, *, has_opencl: bool = True) -> Case:
+    def product(name: str, body: str, positions: str, threads: tuple, group: tuple, **opencl) -> Case:
         return Case(
             name, parameters("out float y, in float a, in float b, value uint n"), positions, body,
             [torch.zeros(side, side), a, b, side], threads, group, units=side, c=_C_PRODUCT,
-            aten=lambda: torch.mm(a, b, out=out), has_opencl=has_opencl, flops=2 * side**3, tolerance=1e-3,
+            aten=lambda: torch.mm(a, b, out=out), flops=2 * side**3, tolerance=1e-3, **opencl,
         )
 
     naive = "float sum = 0; for (uint k = 0; k < n; k++) sum = fma(a[at.y * n + k], b[k * n + at.x], sum); y[at.y * n + at.x] = sum;"
     yield product("matmul", naive, "at", (side, side), (32, 8))
-    tiled = """LOCAL(float, s, 16 * 16); LOCAL(float, t, 16 * 16); float sum = 0; uint p = place.y * 16 + place.x;
-        for (uint k = 0; k < n; k += 16) {
-            s[p] = a[at.y * n + k + place.x]; t[p] = b[(k + place.y) * n + at.x]; BARRIER;
-            for (uint i = 0; i < 16; i++) sum = fma(s[place.y * 16 + i], t[i * 16 + place.x], sum);
-            BARRIER;
-        }
-        y[at.y * n + at.x] = sum;"""
-    yield product("matmul_tiled", tiled, "at place", (side, side), (16, 16))
+    yield product("matmul_tiled", _TILED_PRODUCT, "at place", (side, side), (16, 16))
+    by_threads = {"opencl_body": _TILED_PRODUCT, "opencl_positions": "at place", "opencl_launch": ((side, side), (16, 16))}
     for name, block in [("matmul_simdgroup", 4), ("matmul_simdgroup_64", 8)]:
         text = _SIMDGROUP_PRODUCT.replace("TYPE", "float").replace("BLOCK", str(block))
-        yield product(name, text, "tile", (32 * side // (8 * block), side // (8 * block)), (32, 1), has_opencl=False)
+        yield product(name, text, "tile", (32 * side // (8 * block), side // (8 * block)), (32, 1), **by_threads)
 
     text = _SIMDGROUP_PRODUCT.replace("TYPE", "bfloat").replace("BLOCK", "8")
     narrow, other = a.bfloat16(), b.bfloat16()
     yield Case(
         "matmul_simdgroup_bf16", parameters("out float y, in bfloat a, in bfloat b, value uint n"), "tile",
         text, [torch.zeros(side, side), narrow, other, side], (side // 2, side // 64), (32, 1),
-        aten=lambda: torch.mm(narrow, other), expected=lambda: narrow.float() @ other.float(), has_opencl=False,
-        flops=2 * side**3, tolerance=1e-3,
+        units=side, c=_C_PRODUCT, aten=lambda: torch.mm(narrow, other), expected=lambda: narrow.float() @ other.float(),
+        flops=2 * side**3, tolerance=1e-3, **by_threads,
     )
+
+
+# Without SIMD-groups: a group of 32 threads a query, as in Metal, which add up in local memory. (A thread a query, which is not how a GPU is kept
+# busy, suits PoCL better: it takes a seventh of the time.)
+_ATTENTION_BY_TREES = """LOCAL(float, part, 32); uint keys = group / length * length; float scale = 0.125f;
+        float q0 = q[group * 64 + lid] * scale, q1 = q[group * 64 + lid + 32] * scale, most = -INFINITY, sum = 0, o0 = 0, o1 = 0;
+        for (uint i = keys; i < keys + length; i++) {
+            part[lid] = q0 * k[i * 64 + lid] + q1 * k[i * 64 + lid + 32]; BARRIER;
+            for (uint w = 16; w > 0; w /= 2) { if (lid < w) part[lid] += part[lid + w]; BARRIER; }
+            float score = part[0]; BARRIER;
+            float larger = max(most, score), keep = exp(most - larger), add = exp(score - larger);
+            most = larger; sum = sum * keep + add;
+            o0 = o0 * keep + add * v[i * 64 + lid]; o1 = o1 * keep + add * v[i * 64 + lid + 32];
+        }
+        y[group * 64 + lid] = o0 / sum; y[group * 64 + lid + 32] = o1 / sum;"""
 
 
 def _attention(heads: int, length: int) -> Case:
@@ -116,7 +135,8 @@ def _attention(heads: int, length: int) -> Case:
             for (uint i = 0; i < length; i++) for (int d = 0; d < 64; d++) o[d] += scores[i] * v[(keys + i) * 64 + d];
             for (int d = 0; d < 64; d++) y[query * 64 + d] = o[d] / sum;
         }""",
-        aten=lambda: functional.scaled_dot_product_attention(q, k, v), has_opencl=False,
+        aten=lambda: functional.scaled_dot_product_attention(q, k, v),
+        opencl_body=_ATTENTION_BY_TREES, opencl_positions="lid group", opencl_launch=((heads * length * 32,), (32,)),
         flops=4 * heads * length * length * width, tolerance=1e-4,
     )
 

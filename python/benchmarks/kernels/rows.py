@@ -1,4 +1,7 @@
-"""Kernels whose threads meet: rows by SIMD-group and by threadgroup, reductions, scans, sorting, histograms, bare barriers."""
+"""Kernels whose threads meet: rows by SIMD-group and by threadgroup, reductions, scans, sorting, histograms, bare barriers.
+
+PoCL 3.1 has no sub-groups. There a kernel that works by SIMD-groups is written as one does without: threads meet through local memory.
+"""
 
 from collections.abc import Iterator
 
@@ -23,12 +26,25 @@ _C_SOFTMAX = """
     }"""
 
 
-def _softmax(name: str, body: str, positions: str, x: torch.Tensor, threads: int, group: int, has_opencl: bool) -> Case:
+_SOFTMAX_BY_THREADGROUP = """LOCAL(float, part, 256); float most = -INFINITY, sum = 0;
+        for (uint i = lid; i < n; i += 256) most = max(most, x[group * n + i]);
+        part[lid] = most; BARRIER;
+        for (uint w = 128; w > 0; w /= 2) { if (lid < w) part[lid] = max(part[lid], part[lid + w]); BARRIER; }
+        most = part[0]; BARRIER;
+        for (uint i = lid; i < n; i += 256) { float e = exp(x[group * n + i] - most); y[group * n + i] = e; sum += e; }
+        part[lid] = sum; BARRIER;
+        for (uint w = 128; w > 0; w /= 2) { if (lid < w) part[lid] += part[lid + w]; BARRIER; }
+        float scale = 1.0f / part[0];
+        for (uint i = lid; i < n; i += 256) y[group * n + i] *= scale;"""
+
+
+def _softmax(name: str, body: str, positions: str, x: torch.Tensor, threads: int) -> Case:
     rows, n = x.shape
     return Case(
         name, parameters("out float y, in float x, value uint n"), positions, body,
-        [torch.zeros(rows, n), x, n], (threads,), (group,), units=rows, c=_C_SOFTMAX,
-        aten=lambda: functional.softmax(x, 1), has_opencl=has_opencl, bytes=8 * rows * n, tolerance=1e-5,
+        [torch.zeros(rows, n), x, n], (threads,), (GROUP,), units=rows, c=_C_SOFTMAX,
+        aten=lambda: functional.softmax(x, 1), bytes=8 * rows * n, tolerance=1e-5,
+        opencl_body=_SOFTMAX_BY_THREADGROUP, opencl_positions="lid group", opencl_launch=((rows * GROUP,), (GROUP,)),
     )
 
 
@@ -39,21 +55,11 @@ def _softmax_by_simdgroup(rows: int, n: int) -> Case:
         for (uint i = lane; i < n; i += 32) { float e = exp(x[row * n + i] - most); y[row * n + i] = e; sum += e; }
         float scale = 1.0f / simd_sum(sum);
         for (uint i = lane; i < n; i += 32) y[row * n + i] *= scale;"""
-    return _softmax("softmax_simdgroup", body, "gid lane", torch.randn(rows, n), rows * LANES, GROUP, False)
+    return _softmax("softmax_simdgroup", body, "gid lane", torch.randn(rows, n), rows * LANES)
 
 
 def _softmax_by_threadgroup(rows: int, n: int) -> Case:
-    body = """LOCAL(float, part, 256); float most = -INFINITY, sum = 0;
-        for (uint i = lid; i < n; i += 256) most = max(most, x[group * n + i]);
-        part[lid] = most; BARRIER;
-        for (uint w = 128; w > 0; w /= 2) { if (lid < w) part[lid] = max(part[lid], part[lid + w]); BARRIER; }
-        most = part[0]; BARRIER;
-        for (uint i = lid; i < n; i += 256) { float e = exp(x[group * n + i] - most); y[group * n + i] = e; sum += e; }
-        part[lid] = sum; BARRIER;
-        for (uint w = 128; w > 0; w /= 2) { if (lid < w) part[lid] += part[lid + w]; BARRIER; }
-        float scale = 1.0f / part[0];
-        for (uint i = lid; i < n; i += 256) y[group * n + i] *= scale;"""
-    return _softmax("softmax_threadgroup", body, "lid group", torch.randn(rows, n), rows * GROUP, GROUP, True)
+    return _softmax("softmax_threadgroup", _SOFTMAX_BY_THREADGROUP, "lid group", torch.randn(rows, n), rows * GROUP)
 
 
 def _layer_norm(rows: int, n: int) -> Case:
@@ -76,8 +82,20 @@ def _layer_norm(rows: int, n: int) -> Case:
             float mean = sum / n, scale = 1.0f / sqrtf(square / n - mean * mean + 1e-5f);
             for (uint i = 0; i < n; i++) y[row * n + i] = (a[i] - mean) * scale * w[i] + b[i];
         }""",
-        aten=lambda: functional.layer_norm(x, (n,), weight, bias), has_opencl=False, bytes=8 * rows * n,
+        aten=lambda: functional.layer_norm(x, (n,), weight, bias), bytes=8 * rows * n,
+        opencl_positions="lid group",
+        opencl_body="""LOCAL(float, sums, 256); LOCAL(float, squares, 256); float sum = 0, square = 0;
+        for (uint i = lid; i < n; i += 256) { float v = x[group * n + i]; sum += v; square += v * v; }
+        sums[lid] = sum; squares[lid] = square; BARRIER;
+        for (uint i = 128; i > 0; i /= 2) { if (lid < i) { sums[lid] += sums[lid + i]; squares[lid] += squares[lid + i]; } BARRIER; }
+        float mean = sums[0] / n, scale = rsqrt(squares[0] / n - mean * mean + 1e-5f);
+        for (uint i = lid; i < n; i += 256) y[group * n + i] = (x[group * n + i] - mean) * scale * w[i] + b[i];""",
     )
+
+
+_TREE_REDUCTION = """LOCAL(float, part, 256); part[lid] = x[gid]; BARRIER;
+        for (uint w = 128; w > 0; w /= 2) { if (lid < w) part[lid] += part[lid + w]; BARRIER; }
+        if (lid == 0) y[group] = part[0];"""
 
 
 def _tree_reduction(groups: int) -> Case:
@@ -85,9 +103,7 @@ def _tree_reduction(groups: int) -> Case:
     out = torch.empty(groups)
     return Case(
         "tree_reduction", parameters("out float y, in float x"), "gid lid group",
-        """LOCAL(float, part, 256); part[lid] = x[gid]; BARRIER;
-        for (uint w = 128; w > 0; w /= 2) { if (lid < w) part[lid] += part[lid + w]; BARRIER; }
-        if (lid == 0) y[group] = part[0];""",
+        _TREE_REDUCTION,
         [torch.zeros(groups), x], (groups * GROUP,), (GROUP,), units=groups,
         c="""for (long g = begin; g < end; g++) {
             float sum = 0;
@@ -109,7 +125,8 @@ def _simd_reduction(groups: int) -> Case:
         BARRIER;
         if (simdgroup == 0) { sum = simd_sum(lane < 8 ? part[lane] : 0.0f); if (lid == 0) y[group] = sum; }""",
         [torch.zeros(groups), x], (groups * GROUP,), (GROUP,), units=groups, c=_tree_reduction(1).c,
-        aten=lambda: torch.sum(x, 1, out=out), has_opencl=False, bytes=4 * groups * GROUP,
+        aten=lambda: torch.sum(x, 1, out=out), bytes=4 * groups * GROUP,
+        opencl_body=_TREE_REDUCTION, opencl_positions="gid lid group",
     )
 
 
@@ -125,7 +142,11 @@ def _scan(groups: int) -> Case:
         y[gid] = sum;""",
         [torch.zeros(groups, GROUP), x], (groups * GROUP,), (GROUP,), units=groups,
         c="for (long g = begin; g < end; g++) { float sum = 0; for (long i = 0; i < 256; i++) y[256 * g + i] = sum += x[256 * g + i]; }",
-        aten=lambda: torch.cumsum(x, 1, out=out), has_opencl=False, bytes=8 * groups * GROUP,
+        aten=lambda: torch.cumsum(x, 1, out=out), bytes=8 * groups * GROUP,
+        opencl_positions="gid lid",
+        opencl_body="""LOCAL(float, part, 256); float sum = x[gid]; part[lid] = sum; BARRIER;
+        for (uint w = 1; w < 256; w *= 2) { if (lid >= w) sum += part[lid - w]; BARRIER; part[lid] = sum; BARRIER; }
+        y[gid] = sum;""",
     )
 
 
