@@ -14,7 +14,7 @@ pub const KERNEL_SYMBOL: &str = "openmps_kernel";
 /// The constant that an object exports.
 pub const INFO_SYMBOL: &str = "openmps_kernel_info";
 /// Changed whenever generated code and runtime would misunderstand each other; part of cache keys.
-pub const ABI_VERSION: u32 = 10;
+pub const ABI_VERSION: u32 = 11;
 
 /// Threads of one SIMD-group.
 pub const SIMD_WIDTH: usize = 32;
@@ -97,6 +97,29 @@ impl WholeSimdgroups {
     }
 }
 
+/// Whether the runtime may make threadgroups of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u32)]
+pub(crate) enum Cut {
+    /// No: the kernel can observe them.
+    AsAsked = 0,
+    /// It cannot: anywhere.
+    Anywhere = 1,
+    /// Anywhere, and a row's threads write far from each other, as when a matrix is transposed.
+    Narrow = 2,
+}
+
+impl Cut {
+    /// The enumerator of a stored number.
+    pub(crate) fn from_number(number: u32) -> Self {
+        match number {
+            1 => Self::Anywhere,
+            2 => Self::Narrow,
+            _ => Self::AsAsked,
+        }
+    }
+}
+
 /// Facts about a generated kernel, found by the code generator.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -105,7 +128,7 @@ pub(crate) struct KernelInfo {
     pub(crate) version: u32,
     /// A [`Mode`].
     pub(crate) mode: u32,
-    /// Not 0 when the kernel cannot observe threadgroups, so that the grid may be cut anywhere.
+    /// A [`Cut`].
     pub(crate) flat: u32,
     /// Bytes of static threadgroup memory.
     pub(crate) threadgroup_memory_bytes: u32,

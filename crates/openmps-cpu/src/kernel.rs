@@ -9,7 +9,7 @@ use openmps_engine::{
     SimdgroupRows,
 };
 
-use crate::abi::{GroupContext, PRIVATE_BYTES_MAX, SIMD_WIDTH, THREADS_PER_GROUP_MAX, WholeSimdgroups};
+use crate::abi::{Cut, GroupContext, PRIVATE_BYTES_MAX, SIMD_WIDTH, THREADS_PER_GROUP_MAX, WholeSimdgroups};
 use crate::bind::{BoundArguments, bind};
 use crate::cost::Cost;
 use crate::group::{self, FiberKernel};
@@ -32,6 +32,11 @@ const FLAT_THREADS: u32 = 4096;
 const FLAT_THREADS_MIN: u32 = 64;
 /// Threads of a row of a made-up threadgroup that is a tile, or a multiple.
 const FLAT_TILE_THREADS: u32 = 32;
+/// Threads of a row, and rows, of a made-up tile whose rows write across: four lines of the cache are written side by side, each to its
+/// end, and what the rows read stays in the cache until the next tile reads the rest of its lines. As many lines as a SIMD-group has
+/// threads may all lie in one set of the first cache, where steps are powers of two, and push each other out.
+const NARROW_THREADS: u8 = 4;
+const NARROW_ROWS_MAX: u32 = 256;
 /// Work of a made-up threadgroup from which a smaller one is worth its call.
 const FLAT_NANOSECONDS: u64 = 4_000;
 
@@ -50,13 +55,15 @@ pub(crate) struct CpuKernel {
 /// The codes that run a launch.
 struct Codes<'a> {
     most: &'a CpuKernel,
+    /// Of the code that stands for the kernel among its forms.
+    cost: &'a Cost,
     /// For threadgroups at the edge that the other does not suit.
     edge: Option<(Plan, &'a CpuKernel)>,
 }
 
 impl<'a> Codes<'a> {
     fn of(most: &'a CpuKernel) -> Self {
-        Self { most, edge: None }
+        Self { most, cost: &most.cost, edge: None }
     }
 
     /// The code for a threadgroup of this size.
@@ -137,7 +144,7 @@ impl CpuKernel {
         let code = |rows| if rows == first { Some(self) } else { variants.vector(rows) };
         let codes = match (code(plan.most), plan.edge) {
             (Some(most), None) => Some(Codes::of(most)),
-            (Some(most), Some(edge)) => code(edge).map(|edge| Codes { most, edge: Some((plan, edge)) }),
+            (Some(most), Some(edge)) => code(edge).map(|edge| Codes { edge: Some((plan, edge)), ..Codes::of(most) }),
             (None, _) => None,
         };
         match (codes, needs) {
@@ -159,7 +166,24 @@ impl CpuKernel {
             bind(&self.signature, self.entry.info(), bindings)?;
             return Ok(());
         }
-        self.codes(grid)?.run(bindings, grid)
+        match Cut::from_number(self.entry.info().flat) {
+            Cut::AsAsked => self.codes(grid)?.run(bindings, grid),
+            Cut::Narrow if let Some((codes, grid)) = self.narrow(grid) => codes.run(bindings, &grid),
+            Cut::Anywhere | Cut::Narrow => Codes::of(self).run(bindings, &flat_shape(grid, self.flat_threads())),
+        }
+    }
+
+    /// Narrow tiles of a plane's threads, and the codes for them; none where the launch is no plane or the code is not there yet.
+    fn narrow(&self, grid: &Grid) -> Option<(Codes<'_>, Grid)> {
+        let grid = narrow_shape(grid, self.flat_threads())?;
+        let rows = SimdgroupRows::Short(NARROW_THREADS);
+        let plan = Plan::new(SimdgroupRows::One, WholeSimdgroups::Never, &grid);
+        if plan.most != rows {
+            return None;
+        }
+        let most = self.variants.as_ref()?.vector(rows)?;
+        // This code runs threadgroups of any size.
+        Some((Codes { most, cost: &self.cost, edge: plan.edge.map(|_| (plan, self)) }, grid))
     }
 
     /// Threads of a made-up threadgroup: fewer where each of them does much, so that several cores get some.
@@ -189,17 +213,15 @@ impl Codes<'_> {
     fn run(&self, bindings: &Bindings, grid: &Grid) -> Result<(), DispatchError> {
         let kernel = self.most;
         let bound = bind(&kernel.signature, kernel.entry.info(), bindings)?;
-        let is_flat = kernel.entry.info().flat != 0;
-        let grid = if is_flat { flat_shape(grid, kernel.flat_threads()) } else { *grid };
         let groups = grid.group_count();
         let threads = grid.threads.into_iter().map(u64::from).fold(1, u64::saturating_mul);
-        let measured = kernel.cost.is_due().then(AtomicU64::default);
-        let launch = Dispatch { codes: self, bound: &bound, grid, measured };
-        let expected = kernel.cost.nanoseconds(threads);
+        let measured = self.cost.is_due().then(AtomicU64::default);
+        let launch = Dispatch { codes: self, bound: &bound, grid: *grid, measured };
+        let expected = self.cost.nanoseconds(threads);
         let result = launch.run(groups, expected);
         match &launch.measured {
-            Some(nanoseconds) => kernel.cost.learn(threads, nanoseconds.load(Ordering::Relaxed)),
-            None => kernel.cost.spend(expected),
+            Some(nanoseconds) => self.cost.learn(threads, nanoseconds.load(Ordering::Relaxed)),
+            None => self.cost.spend(expected),
         }
         result.map_err(|reason| DispatchError::Failed { kernel: kernel.signature.name.clone(), reason })
     }
@@ -214,6 +236,14 @@ fn flat_shape(grid: &Grid, most: u32) -> Grid {
     let y = grid.threads[1].min(most / x);
     let z = grid.threads[2].min(most / (x * y));
     Grid { threads: grid.threads, group: [x, y, z] }
+}
+
+/// The same as narrow tiles of at most `most` threads; none where the program asks for no tiles.
+fn narrow_shape(grid: &Grid, most: u32) -> Option<Grid> {
+    let x = u32::from(NARROW_THREADS);
+    let is_tile = grid.group[1] > 1 && grid.threads[0] >= x && grid.threads[1] > 1;
+    let y = grid.threads[1].min(NARROW_ROWS_MAX).min(most / x);
+    is_tile.then_some(Grid { threads: grid.threads, group: [x, y, 1] })
 }
 
 struct Dispatch<'run> {
@@ -388,7 +418,14 @@ mod tests {
                 }
             }
         }
-        let tile = flat_shape(&Grid { threads: [1000, 1000, 1], group: [16, 8, 1] }, FLAT_THREADS);
-        assert_eq!(tile.group, [32, 128, 1]);
+        let tile = Grid { threads: [1000, 1000, 1], group: [16, 8, 1] };
+        assert_eq!(flat_shape(&tile, FLAT_THREADS).group, [32, 128, 1]);
+        assert_eq!(narrow_shape(&tile, FLAT_THREADS).map(|grid| grid.group), Some([4, 256, 1]));
+        assert_eq!(narrow_shape(&tile, FLAT_THREADS_MIN).map(|grid| grid.group), Some([4, 16, 1]));
+        for flat in
+            [Grid { threads: [1000, 1000, 1], group: [256, 1, 1] }, Grid { threads: [3, 1000, 1], group: [1, 8, 1] }]
+        {
+            assert_eq!(narrow_shape(&flat, FLAT_THREADS), None);
+        }
     }
 }

@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define ABI_VERSION 10u
+#define ABI_VERSION 11u
 #define SIMD_WIDTH 32u
 #define PARAMETERS_MAX 64u
 /* Threadgroup memory and frames start at multiples of this, as in the engine. */

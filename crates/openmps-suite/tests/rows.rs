@@ -235,6 +235,41 @@ fn results(kernel: &dyn CompiledKernel, grid: &Grid, count: u32) -> Vec<u32> {
     out
 }
 
+/// The grid of a kernel that cannot tell is cut into narrow tiles where its rows write across: every thread runs once.
+#[test]
+fn threads_that_write_across_run_once() {
+    let text = "kernel void across(device uint* out, device const uint* in, constant uint& count, uint3 at [[thread_position_in_grid]]) {
+  uint place = (at.z * 300 + at.x) * count + at.y;
+  if (in[at.x] != 5) out[place] += in[at.y * 3 + at.x] + at.x * at.y + 1;
+}
+";
+    let program = Program::new(text, &CompileOptions::default());
+    let cpu = CpuEngine::new(Arc::new(LlvmCodeGenerator));
+    let options = EngineOptions { engine: EngineChoice::Vector, ..EngineOptions::default() };
+    let kernel = program.kernel_on(&cpu, "across", &options).unwrap();
+    for threads in [[70, 90, 1], [3, 300, 2], [257, 5, 3], [4, 1, 1], [8, 1030, 1], [299, 259, 1]] {
+        for group in [[8, 8, 1], [16, 4, 2], [1, 9, 1], [32, 1, 1]] {
+            let [width, height, depth] = threads.map(|size| size as usize);
+            let mut input: Vec<u32> = (0..4096_u32).map(|at| at.wrapping_mul(2_654_435_761) >> 27).collect();
+            let mut expected = vec![7_u32; 300 * depth * height];
+            for (z, y, x) in (0..depth).flat_map(|z| (0..height).flat_map(move |y| (0..width).map(move |x| (z, y, x))))
+            {
+                if input[x] != 5 {
+                    expected[(z * 300 + x) * height + y] += input[y * 3 + x] + u32::try_from(x * y + 1).unwrap();
+                }
+            }
+            let mut out = vec![7_u32; expected.len()];
+            Launch::new()
+                .buffer(&mut out)
+                .buffer(&mut input)
+                .buffer(&mut [threads[1]])
+                .run_grid(kernel.as_ref(), &Grid { threads, group });
+            let wrong = (0..out.len()).find(|&at| out[at] != expected[at]);
+            assert_eq!(wrong.map(|at| (at, out[at], expected[at])), None, "{threads:?} in {group:?}");
+        }
+    }
+}
+
 #[test]
 fn every_shape_of_threadgroups_gives_the_same() {
     let program = Program::new(&text(), &CompileOptions::default());

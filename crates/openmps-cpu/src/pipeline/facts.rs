@@ -6,7 +6,7 @@ use openmps_llvm::{Context, Function, Module, TargetMachine, Value};
 
 use super::entry::Form;
 use super::{internal, isolate, link_text};
-use crate::abi::{ABI_VERSION, INFO_SYMBOL, INFO_WORDS, KERNEL_SYMBOL, KernelInfo, Mode, PRIVATE_BYTES_MAX};
+use crate::abi::{ABI_VERSION, Cut, INFO_SYMBOL, INFO_WORDS, KERNEL_SYMBOL, KernelInfo, Mode, PRIVATE_BYTES_MAX};
 use crate::lower::order::weak_topological_order;
 use crate::vectorize::Refusal;
 
@@ -56,7 +56,7 @@ pub(super) fn before_optimizing(
             Form::Loop | Form::Step => Mode::Loop as u32,
             Form::Fiber => Mode::Fiber as u32,
         },
-        flat: u32::from(flat),
+        flat: if flat { Cut::Anywhere } else { Cut::AsAsked } as u32,
         threadgroup_memory_bytes,
         private_bytes: 0,
         cost,
@@ -123,7 +123,7 @@ pub(super) fn of_refusal<'c>(
     let info = KernelInfo {
         version: ABI_VERSION,
         mode: Mode::Loop as u32,
-        flat: 0,
+        flat: Cut::AsAsked as u32,
         threadgroup_memory_bytes: 0,
         private_bytes: 0,
         cost: 0,

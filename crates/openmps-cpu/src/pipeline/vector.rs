@@ -9,7 +9,7 @@ use super::{
     bound, check_calls, constant, facts, inline, internal, isolate, link_text, memories, packing, prepare, stack, step,
     threadgroup,
 };
-use crate::abi::{KERNEL_SYMBOL, KernelInfo, SIMD_WIDTH, WholeSimdgroups};
+use crate::abi::{Cut, KERNEL_SYMBOL, KernelInfo, SIMD_WIDTH, WholeSimdgroups};
 use crate::lower::{self, Lanes, THREAD_INDEX};
 use crate::split::{self, STEP, Steps, Ways};
 use crate::vectorize::{self, Barriers, Refusal, Size, Slots};
@@ -190,6 +190,9 @@ fn vectorized(
     let made = vectorize::run(module, machine, request)?;
     let is_straight = !has_lane_operations && made.barriers == Barriers::None && !made.has_loops;
     facts.straight = u32::from(is_straight);
+    if flat && made.stores_across {
+        facts.flat = Cut::Narrow as u32;
+    }
     let ways = match made.barriers {
         Barriers::None => None,
         Barriers::Together => Some(Ways::Same),

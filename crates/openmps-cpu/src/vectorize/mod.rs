@@ -2,6 +2,7 @@
 //!
 //! - `graph`: order of blocks, loops, post-dominators.
 //! - `shape`, `transfer`, `analysis`: which values lanes share, which differ by a constant step; where lanes part.
+//! - `across`: whether a row's threads write far from each other.
 //! - `private`: variables of a thread that are laid out lane by lane.
 //! - `group`: accesses of a thread that lie side by side.
 //! - `outer`: blocks of sums of matrices.
@@ -15,6 +16,8 @@
 //! touches no memory. What has no vector form is refused, never done wrongly. The method is Ralf Karrenberg's ("Automatic SIMD
 //! vectorization of SSA-based control flow graphs", 2015) with two copies of every block in place of linearised flow alone.
 
+#[cfg(feature = "codegen")]
+mod across;
 #[cfg(feature = "codegen")]
 mod analysis;
 #[cfg(feature = "codegen")]

@@ -3,6 +3,7 @@
 use openmps_engine::{EngineChoice, SimdgroupRows};
 use openmps_llvm::{AttributePlace, Function, Module, TargetMachine, Type};
 
+use super::across::stores_across;
 use super::analysis::Analysis;
 use super::choice::{Request, Size, Slots, barriers};
 use super::emit::{self, Features};
@@ -39,6 +40,8 @@ pub(crate) struct Made {
     pub(crate) slots: Slots,
     /// Whether it has loops.
     pub(crate) has_loops: bool,
+    /// Whether a row's threads write far from each other.
+    pub(crate) stores_across: bool,
 }
 
 /// Replaces the function of one thread by [`LANES_SYMBOL`], for the CPU of `machine`.
@@ -83,7 +86,7 @@ fn vectorize(module: &Module<'_>, machine: &TargetMachine, request: Request) -> 
         true if pass_barriers_together(source, &graph) => Barriers::Together,
         true => Barriers::Apart,
     };
-    Ok(Made { barriers, slots, has_loops: !graph.loops.is_empty() })
+    Ok(Made { barriers, slots, has_loops: !graph.loops.is_empty(), stores_across: stores_across(&graph, &analysis) })
 }
 
 /// The shapes of the context, the position and the linear index, and the lanes of a row.

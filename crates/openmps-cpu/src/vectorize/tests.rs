@@ -18,6 +18,7 @@ use super::together::pass_barriers_together;
 use crate::abi::KERNEL_SYMBOL;
 use crate::split::MARKER;
 
+mod across;
 mod large;
 mod outer;
 mod shared;
