@@ -160,7 +160,7 @@ def run_case(case, kernel, machine: Machine, *, libraries, opencl, pool, threads
     functions, results = {"ours": run}, {}
     for name, library in libraries.items() if case.c else ():
         own = fresh(case)
-        functions[name], results[name] = run_c(library, case, own, pool, min(threads, case.units)), own
+        functions[name], results[name] = run_c(library, case, own, min(threads, case.units)), own
     if opencl is not None:
         own = fresh(case)
         functions["PoCL"], results["PoCL"] = opencl.runner(case, own), own

@@ -41,6 +41,7 @@ typedef uint16_t bfloat;
 static inline float widened(bfloat a) { uint bits = (uint)a << 16; float f; __builtin_memcpy(&f, &bits, 4); return f; }
 #define WIDEN(a) _Generic((a), bfloat: widened, float: same)(a)
 static inline float same(float a) { return a; }
+void parallel(void (*run)(void*, long, long), void* arguments, long units, int threads);
 """
 
 # What a body may call a thread's place: in Metal an attribute of a parameter, in OpenCL C the start of the body. Kernels over a
@@ -140,7 +141,7 @@ class Case:
         return f"{OPENCL_HEADER}\n__kernel void {self.name}({declared}) {{\n{starts}\n{body}\n}}\n"
 
     def c_function(self) -> str:
-        """The C function."""
+        """The C function for a range of units, and NAME_parallel, which shares all units between threads."""
         declared = {
             "in": "const {0.type}* restrict {0.name}",
             "out": "{0.type}* restrict {0.name}",
@@ -148,4 +149,21 @@ class Case:
             "value": "{0.type} {0.name}",
         }
         arguments = [declared[parameter.kind].format(parameter) for parameter in self.parameters]
-        return f"{self.c_prelude}\nvoid {self.name}({', '.join(arguments)}, long begin, long end) {{\n{self.c}\n}}\n"
+        names = [parameter.name for parameter in self.parameters]
+        fields = " ".join(f"{argument.replace('restrict ', '')};" for argument in arguments)
+        given = ", ".join(f"all->{name}" for name in names)
+        return f"""{self.c_prelude}
+void {self.name}({', '.join(arguments)}, long begin, long end) {{
+{self.c}
+}}
+struct {self.name}_arguments {{ {fields} }};
+static void {self.name}_part(void* arguments, long begin, long end) {{
+    struct {self.name}_arguments* all = arguments;
+    {self.name}({given}, begin, end);
+}}
+void {self.name}_parallel({', '.join(arguments)}, long units, int threads) {{
+    struct {self.name}_arguments all = {{ {', '.join(names)} }};
+    if (threads > 1) parallel({self.name}_part, &all, units, threads);
+    else {self.name}({', '.join(names)}, 0, units);
+}}
+"""

@@ -4,7 +4,6 @@ import ctypes
 import subprocess
 import tempfile
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import torch
@@ -31,15 +30,26 @@ void limit_fma(float* restrict y, long turns) {
 }
 """
 FMA_ACCUMULATORS = 160
+# Shares units between threads as a C program does, by OpenMP. Compiled by g++, whose library for it every machine that builds the project has.
+PARALLEL = """
+extern "C" void parallel(void (*run)(void*, long, long), void* arguments, long units, int threads) {
+    #pragma omp parallel for num_threads(threads) schedule(static, 1)
+    for (int part = 0; part < threads; part++) run(arguments, units * part / threads, units * (part + 1) / threads);
+}
+"""
 
 
 def compile_c(cases: list[Case]) -> dict[str, ctypes.CDLL]:
     """All C functions as one shared object for each of C_MATH."""
     text = C_HEADER + LIMITS + "".join(case.c_function() for case in cases if case.c)
     with tempfile.TemporaryDirectory() as folder:
-        source = Path(folder) / "host.c"
+        source, parallel = Path(folder) / "host.c", Path(folder) / "parallel.cpp"
         source.write_text(text)
+        parallel.write_text(PARALLEL)
+        subprocess.run(["g++", "-O2", "-fopenmp", "-fPIC", "-shared", parallel, "-o", Path(folder) / "parallel.so"], check=True)
         libraries = {}
+        # The other libraries find its function.
+        ctypes.CDLL(str(Path(folder) / "parallel.so"), mode=ctypes.RTLD_GLOBAL)
         for name, flags in C_MATH.items():
             target = Path(folder) / f"{name}.so"
             subprocess.run(["clang-22", *C_FLAGS, *flags, "-Wno-pass-failed", source, "-o", target, "-lm", "-lmvec"], check=True)
@@ -47,20 +57,16 @@ def compile_c(cases: list[Case]) -> dict[str, ctypes.CDLL]:
         return libraries
 
 
-def run_c(library: ctypes.CDLL, case: Case, arguments: list, pool: ThreadPoolExecutor, threads: int) -> Callable[[], object]:
+def run_c(library: ctypes.CDLL, case: Case, arguments: list, threads: int) -> Callable[[], object]:
     """A call of the case's C function on `threads` threads."""
-    function = getattr(library, case.name)
+    function = getattr(library, f"{case.name}_parallel")
     function.restype = None
     function.argtypes = [
         ctypes.c_void_p if isinstance(argument, torch.Tensor) else C_TYPES[parameter.type]
         for parameter, argument in zip(case.parameters, arguments, strict=True)
-    ] + [ctypes.c_long] * 2
+    ] + [ctypes.c_long, ctypes.c_int]
     plain = [argument.data_ptr() if isinstance(argument, torch.Tensor) else argument for argument in arguments]
-    if threads == 1:
-        return lambda: function(*plain, 0, case.units)
-    bounds = [case.units * part // threads for part in range(threads + 1)]
-    ranges = list(zip(bounds[:-1], bounds[1:], strict=True))
-    return lambda: list(pool.map(lambda part: function(*plain, *part), ranges))
+    return lambda: function(*plain, case.units, threads)
 
 
 class PoCL:
