@@ -10,6 +10,7 @@ use openmps_engine::{
 
 use crate::background::Background;
 use crate::kernel::{self, CpuKernel};
+use crate::pool;
 use crate::tier::{Ask, Heat, TieredKernel};
 use crate::variants::{Source, Variants};
 use crate::vectorize::Refusal;
@@ -217,6 +218,10 @@ pub(crate) fn load(signature: &KernelSignature, object: &[u8]) -> Result<CpuKern
 impl Engine for CpuEngine {
     fn name(&self) -> &'static str {
         "cpu"
+    }
+
+    fn assist(&self) -> bool {
+        pool::assist()
     }
 
     fn compile(

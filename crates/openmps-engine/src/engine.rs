@@ -69,6 +69,12 @@ pub trait Engine: Send + Sync {
     /// A short name: `cpu`, `cuda`, `recording`.
     fn name(&self) -> &'static str;
 
+    /// Does a part of what running kernels have left to do, on a thread that has to wait for them; whether there was something. An
+    /// engine that works on threads of the host only may have such work.
+    fn assist(&self) -> bool {
+        false
+    }
+
     /// Builds one kernel of `air`. May take milliseconds; results are cached by the engine.
     ///
     /// # Errors

@@ -37,13 +37,29 @@ fn chunks_run_once_and_late_workers_take_nothing_of_the_next_launch() {
         let worker = thread::spawn(move || {
             for _ in 0..2 {
                 if its.has_work(1) {
-                    its.take_part(1);
+                    its.join(1);
                 }
             }
         });
         launch(&shared, 2, 1, Wake::Nobody);
         launch(&shared, 1, 1, Wake::Nobody);
         worker.join().unwrap();
+    });
+}
+
+#[test]
+fn of_a_worker_and_one_who_waits_the_first_takes_the_only_seat() {
+    model(2, || {
+        let shared = Arc::new(Launch::new());
+        let both: Vec<_> = [(), ()]
+            .map(|()| {
+                let its = Arc::clone(&shared);
+                thread::spawn(move || its.has_work(1) && its.join(1))
+            })
+            .into();
+        launch(&shared, 2, 1, Wake::Nobody);
+        let joined = both.into_iter().map(|thread| thread.join().unwrap()).filter(|&joined| joined).count();
+        assert!(joined <= 1, "{joined} threads in one seat");
     });
 }
 

@@ -6,13 +6,15 @@ use openmps_engine::{Engine, EngineOptions};
 
 use crate::settings::Settings;
 
+#[cfg(feature = "cpu")]
+static ENGINE: std::sync::OnceLock<Arc<dyn Engine>> = std::sync::OnceLock::new();
+
 /// The process's engine.
 ///
 /// # Errors
 /// Why there is none.
 #[cfg(feature = "cpu")]
 pub(crate) fn engine() -> Result<Arc<dyn Engine>, String> {
-    static ENGINE: std::sync::OnceLock<Arc<dyn Engine>> = std::sync::OnceLock::new();
     let make = || -> Arc<dyn Engine> {
         if Settings::process().debug.serial {
             openmps_cpu::limit_threads(1);
@@ -21,6 +23,18 @@ pub(crate) fn engine() -> Result<Arc<dyn Engine>, String> {
         Arc::new(if Settings::process().debug.hot { engine.with_hot_kernels() } else { engine })
     };
     Ok(Arc::clone(ENGINE.get_or_init(make)))
+}
+
+/// [`Engine::assist`] of the process's engine, if that has been made.
+#[cfg(feature = "cpu")]
+pub(crate) fn assist() -> bool {
+    ENGINE.get().is_some_and(|engine| engine.assist())
+}
+
+/// Without an engine there is nothing to do.
+#[cfg(not(feature = "cpu"))]
+pub(crate) fn assist() -> bool {
+    false
 }
 
 /// Lets kernels that start from now on use `count` threads of the host; 0 for as many as is usual. Not under

@@ -25,6 +25,8 @@ pub(super) struct Launch {
     finished: AtomicU32,
     /// Workers that may take chunks: those whose number, from 1, is not greater.
     workers: AtomicUsize,
+    /// How many more threads may take part. Whoever joins takes one, and has nothing left to do when it leaves.
+    seats: AtomicUsize,
     work: Cell<Option<*const Work<'static>>>,
     error: Mutex<Option<String>>,
     pub(super) wake_up: WakeUp,
@@ -43,13 +45,14 @@ impl Launch {
             chunks: AtomicU32::new(0),
             finished: AtomicU32::new(0),
             workers: AtomicUsize::new(0),
+            seats: AtomicUsize::new(0),
             work: Cell::new(None),
             error: Mutex::new(None),
             wake_up: WakeUp::new(),
         }
     }
 
-    /// Runs a launch on the caller and at most `workers` workers; the caller holds the pool's `busy` lock.
+    /// Runs a launch on the caller and at most `workers` other threads; the caller holds the pool's `busy` lock.
     pub(super) fn run(&self, chunks: u32, workers: usize, wake: Wake, work: &Work<'_>) -> Result<(), String> {
         // SAFETY: only the lifetime changes; nobody uses the pointer after this function, which waits for all chunks.
         let work = unsafe { std::mem::transmute::<*const Work<'_>, *const Work<'static>>(work) };
@@ -57,6 +60,7 @@ impl Launch {
         self.work.with_mut(|place| unsafe { *place = Some(work) });
         self.finished.store(0, Ordering::Relaxed);
         self.workers.store(workers, Ordering::Relaxed);
+        self.seats.store(workers, Ordering::Relaxed);
         let epoch = (self.ticket.load(Ordering::Relaxed) >> 32).wrapping_add(1) & 0xffff_ffff;
         self.ticket.store(epoch << 32, Ordering::Release);
         self.chunks.store(chunks, Ordering::Release);
@@ -70,10 +74,23 @@ impl Launch {
         error.map_or(Ok(()), Err)
     }
 
-    /// Whether there may be a chunk for worker `number` to take.
+    /// Whether there may be a chunk for worker `number` to take, and a seat.
     pub(super) fn has_work(&self, number: usize) -> bool {
         let next = self.ticket.load(Ordering::Acquire) & 0xffff_ffff;
-        next < u64::from(self.chunks.load(Ordering::Acquire)) && number <= self.workers.load(Ordering::Relaxed)
+        next < u64::from(self.chunks.load(Ordering::Acquire))
+            && number <= self.workers.load(Ordering::Relaxed)
+            && self.seats.load(Ordering::Relaxed) > 0
+    }
+
+    /// Takes a seat, and part as worker `number`; whether there was a seat. One that is taken after the launch has ended, in the moment
+    /// in which the next begins, is one of that.
+    pub(super) fn join(&self, number: usize) -> bool {
+        let one_less = |seats: usize| seats.checked_sub(1);
+        let is_seated = self.seats.fetch_update(Ordering::Relaxed, Ordering::Relaxed, one_less).is_ok();
+        if is_seated {
+            self.take_part(number);
+        }
+        is_seated
     }
 
     /// Takes and runs chunks until none is left for worker `number`.

@@ -3,7 +3,7 @@
 //! [`run`] spreads chunks of a launch over the caller and the workers. Guarantees: the caller takes part, so a launch ends even
 //! when no worker wakes up; no worker touches a launch after `run` has returned; a panic in a chunk ends the launch with an
 //! error and leaves the pool usable; a forked child starts its own workers; threads above the limit take no part in
-//! launches that start under it. A second launch at the same time runs on its caller alone. Workers spin for a moment after work, then give their
+//! launches that start under it, nor do more threads than that, whoever they are. A second launch at the same time runs on its caller alone. Workers spin for a moment after work, then give their
 //! core to whoever wants it (ATen's OpenMP threads among others), and sleep at last: waking one costs more than a small launch,
 //! so only launches that outlast it do.
 //!
@@ -141,6 +141,9 @@ enum Wake {
 /// Nanoseconds of work from which sleeping workers are called: on a virtual machine it takes them about as long to come.
 const WAKING_NANOSECONDS: u64 = 50_000;
 
+/// The number of whoever assists: wherever a launch has workers at all.
+const ASSISTANT: usize = 1;
+
 /// Calls `work` once for each number below `chunks`, on the caller and on workers, and returns when all calls have. Together they
 /// take one core about `nanoseconds`.
 ///
@@ -165,6 +168,18 @@ pub(crate) fn run(
         }
     }
     run_inline(chunks, work)
+}
+
+/// Takes part in the launch that is running, if it has work left and fewer threads than it may have: for threads that wait for it
+/// anyway, while a worker that was called is on its way or stands in line behind the caller. Whether it did.
+pub(crate) fn assist() -> bool {
+    let existing = POOL.load(Ordering::Acquire);
+    if existing.is_null() {
+        return false;
+    }
+    // SAFETY: as in `pool`.
+    let launch = unsafe { &(*existing).launch };
+    launch.has_work(ASSISTANT) && launch.join(ASSISTANT)
 }
 
 /// As [`run`], on the caller alone.

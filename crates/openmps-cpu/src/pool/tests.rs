@@ -119,6 +119,37 @@ fn participants(launch: &'static Launch, chunks: u32, workers: usize) -> usize {
 }
 
 #[test]
+fn who_waits_takes_part_where_a_seat_is_free() {
+    // Without workers that could take the seats.
+    let launch: &'static Launch = Box::leak(Box::new(Launch::new()));
+    for workers in [0, 1, 3] {
+        let (is_over, ended) = (&AtomicU32::new(0), Mutex::new(Vec::new()));
+        let by = Mutex::new(std::collections::BTreeSet::new());
+        std::thread::scope(|scope| {
+            for _ in 0..5 {
+                scope.spawn(|| {
+                    let mut joined = 0;
+                    while is_over.load(Ordering::Acquire) == 0 {
+                        joined += u32::from(launch.has_work(ASSISTANT) && launch.join(ASSISTANT));
+                        std::thread::yield_now();
+                    }
+                    ended.lock().unwrap().push(joined);
+                });
+            }
+            let note = |_| {
+                by.lock().unwrap().insert(format!("{:?}", std::thread::current().id()));
+                std::thread::sleep(std::time::Duration::from_millis(1));
+                Ok(())
+            };
+            launch.run(100, workers, Wake::Nobody, &note).unwrap();
+            is_over.store(1, Ordering::Release);
+        });
+        assert_eq!(ended.into_inner().unwrap().iter().sum::<u32>() as usize, workers, "seats that were taken");
+        assert_eq!(by.into_inner().unwrap().len(), workers + 1);
+    }
+}
+
+#[test]
 fn workers_beyond_a_launch_s_number_leave_it_alone() {
     let pool: &'static Pool =
         Box::leak(Box::new(Pool { launch: Launch::new(), busy: Mutex::new(0), unheard: AtomicU64::new(0) }));

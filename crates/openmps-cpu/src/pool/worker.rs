@@ -46,7 +46,7 @@ pub(super) fn serve(launch: &Launch, number: usize) {
 pub(super) fn serve_once(launch: &Launch, number: usize) {
     let seen = launch.wake_up.seen();
     if launch.has_work(number) {
-        launch.take_part(number);
+        launch.join(number);
     } else if !spin_for(|| launch.has_work(number)) {
         // An announcement since `seen` was read ends the sleep at once.
         launch.wake_up.sleep(seen);

@@ -2,7 +2,8 @@
 //!
 //! Encoding takes a short lock, pushes and returns; the worker takes everything at once, so that both rarely meet. The
 //! worker starts with the first command, spins a few microseconds after its last one and then sleeps. Who waits for a
-//! position whose commands nobody has taken yet runs them itself, which saves two changes of thread. A command's position is
+//! position whose commands nobody has taken yet runs them itself, which saves two changes of thread, and takes part in the launch that
+//! another thread runs. A command's position is
 //! its number in the stream, from 1; positions complete in order, after the command's effects are visible and its blocks are
 //! released.
 
@@ -16,6 +17,7 @@ use std::thread;
 use super::command::Command;
 use super::error::{ErrorBuffer, StreamError};
 use crate::capture::{self, Observation};
+use crate::engines;
 use crate::profile;
 use crate::stream_id::StreamId;
 
@@ -277,8 +279,12 @@ impl Queue {
 
     fn wait_unreached(&self, position: u64) {
         self.help(position);
-        if spin_until(|| self.reached(position)) {
-            return;
+        // Where cores are few this thread is the one that the launch lacks: a worker that is woken while this one spins is put in
+        // line behind the stream's worker, and stays there when this core is free.
+        while spin_until(|| self.reached(position) || engines::assist()) {
+            if self.reached(position) {
+                return;
+            }
         }
         self.waiters.fetch_add(1, Ordering::SeqCst);
         let mut state = self.lock();
