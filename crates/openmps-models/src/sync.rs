@@ -5,6 +5,14 @@ use loom::sync::atomic::fence;
 pub(super) use loom::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use loom::sync::{Condvar, Mutex};
 
+/// As many as a launch of the models has threads.
+pub(super) const PARTS_MAX: usize = 2;
+
+/// A core for each participant.
+pub(super) fn home(number: usize) -> usize {
+    number
+}
+
 /// Loom takes sequentially consistent accesses for acquiring and releasing ones and knows fences alone, which stand around them
 /// here.
 pub(super) struct AtomicU32(loom::sync::atomic::AtomicU32);

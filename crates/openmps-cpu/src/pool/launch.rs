@@ -1,7 +1,9 @@
 //! One launch at a time, shared between its caller and the workers.
 //!
-//! `ticket` is `epoch << 32 | next chunk`; a chunk is taken by compare-and-swap, so that a worker that comes late, with an old
-//! epoch in mind, cannot take work of the next launch. The work itself is a pointer to the caller's closure: it is read after a
+//! A launch has as many parts as threads, each a row of chunks. A thread takes the chunks of the part that belongs to its core, and then
+//! the last ones of others: what launches one after the other work on stays in the caches of the cores that have it. The chunks
+//! that are left of a part are one word with the launch's number, changed by compare-and-swap, so that a worker that comes late, with an
+//! old launch in mind, cannot take work of the next one. The work itself is a pointer to the caller's closure: it is read after a
 //! chunk was taken, and the caller does not return before every taken chunk has been finished.
 
 use std::any::Any;
@@ -9,17 +11,63 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Mutex;
 
 use super::Wake;
-use super::sync::{AtomicU32, AtomicU64, AtomicUsize, Cell, Ordering, spin_until};
+use super::sync::{AtomicU32, AtomicU64, AtomicUsize, Cell, Ordering, PARTS_MAX, home, spin_until};
 use super::worker::WakeUp;
 
 /// The number of a launch's caller.
 const CALLER: usize = 0;
 
+/// Most chunks of a launch: a part has 16 bits for each end.
+const CHUNKS_MAX: u32 = 0xffff;
+
 type Work<'a> = dyn Fn(u32) -> Result<(), String> + Sync + 'a;
+
+/// Chunks `next..end` are left: `epoch << 32 | end << 16 | next`. On a line of the cache of its own.
+#[repr(align(64))]
+struct Part(AtomicU64);
+
+impl Part {
+    fn fill(&self, epoch: u32, next: u32, end: u32) {
+        self.0.store(u64::from(epoch) << 32 | u64::from(end) << 16 | u64::from(next), Ordering::Release);
+    }
+
+    fn epoch(&self) -> u32 {
+        u32::try_from(self.0.load(Ordering::Relaxed) >> 32).expect("the upper half")
+    }
+
+    /// The chunks of a word.
+    fn left(word: u64) -> (u64, u64) {
+        (word & 0xffff, word >> 16 & 0xffff)
+    }
+
+    fn is_empty(&self) -> bool {
+        let (next, end) = Self::left(self.0.load(Ordering::Acquire));
+        next >= end
+    }
+
+    /// Takes the first or the last chunk while `may` allows; what that says holds for the launch of the chunk.
+    fn take(&self, first: bool, may: impl Fn() -> bool) -> Option<u32> {
+        let mut word = self.0.load(Ordering::Acquire);
+        loop {
+            let (next, end) = Self::left(word);
+            // Asked after the word was read: what belongs to another launch makes the exchange below fail.
+            if next >= end || !may() {
+                return None;
+            }
+            let (chunk, less) = if first { (next, word + 1) } else { (end - 1, word - (1 << 16)) };
+            match self.0.compare_exchange_weak(word, less, Ordering::AcqRel, Ordering::Acquire) {
+                Ok(_) => return Some(u32::try_from(chunk).expect("16 bits")),
+                Err(current) => word = current,
+            }
+        }
+    }
+}
 
 /// The state that caller and workers share.
 pub(super) struct Launch {
-    ticket: AtomicU64,
+    parts: [Part; PARTS_MAX],
+    /// Parts that the running launch has, or had. Parts beyond it are empty.
+    part_count: AtomicUsize,
     /// Chunks of the running launch; 0 between launches.
     chunks: AtomicU32,
     finished: AtomicU32,
@@ -41,7 +89,8 @@ unsafe impl Send for Launch {}
 impl Launch {
     pub(super) fn new() -> Self {
         Self {
-            ticket: AtomicU64::new(0),
+            parts: std::array::from_fn(|_| Part(AtomicU64::new(0))),
+            part_count: AtomicUsize::new(1),
             chunks: AtomicU32::new(0),
             finished: AtomicU32::new(0),
             workers: AtomicUsize::new(0),
@@ -61,8 +110,13 @@ impl Launch {
         self.finished.store(0, Ordering::Relaxed);
         self.workers.store(workers, Ordering::Relaxed);
         self.seats.store(workers, Ordering::Relaxed);
-        let epoch = (self.ticket.load(Ordering::Relaxed) >> 32).wrapping_add(1) & 0xffff_ffff;
-        self.ticket.store(epoch << 32, Ordering::Release);
+        assert!(chunks <= CHUNKS_MAX, "{chunks} chunks");
+        let count = u32::try_from((workers + 1).min(PARTS_MAX)).expect("few");
+        self.part_count.store(count as usize, Ordering::Relaxed);
+        let epoch = self.parts[0].epoch().wrapping_add(1);
+        for (number, part) in (0..count).zip(&self.parts) {
+            part.fill(epoch, chunks * number / count, chunks * (number + 1) / count);
+        }
         self.chunks.store(chunks, Ordering::Release);
         if wake == Wake::Everyone {
             self.wake_up.announce();
@@ -76,10 +130,10 @@ impl Launch {
 
     /// Whether there may be a chunk for worker `number` to take, and a seat.
     pub(super) fn has_work(&self, number: usize) -> bool {
-        let next = self.ticket.load(Ordering::Acquire) & 0xffff_ffff;
-        next < u64::from(self.chunks.load(Ordering::Acquire))
+        self.chunks.load(Ordering::Acquire) > 0
             && number <= self.workers.load(Ordering::Relaxed)
             && self.seats.load(Ordering::Relaxed) > 0
+            && self.parts().iter().any(|part| !part.is_empty())
     }
 
     /// Takes a seat, and part as worker `number`; whether there was a seat. One that is taken after the launch has ended, in the moment
@@ -95,7 +149,8 @@ impl Launch {
 
     /// Takes and runs chunks until none is left for worker `number`.
     pub(super) fn take_part(&self, number: usize) {
-        while let Some(chunk) = self.take(number) {
+        let home = home(number);
+        while let Some(chunk) = self.take(number, home) {
             // SAFETY: this thread has taken a chunk, so that the launch that wrote `work` is still running.
             let work = self.work.with(|place| unsafe { *place });
             let work = work.expect("a launch stores its work before its chunks can be taken");
@@ -110,19 +165,16 @@ impl Launch {
         }
     }
 
-    fn take(&self, number: usize) -> Option<u32> {
-        let mut ticket = self.ticket.load(Ordering::Acquire);
-        loop {
-            let next = u32::try_from(ticket & 0xffff_ffff).expect("masked to 32 bits");
-            // Read after the ticket: counts that belong to another epoch make the exchange below fail.
-            if next >= self.chunks.load(Ordering::Acquire) || number > self.workers.load(Ordering::Relaxed) {
-                return None;
-            }
-            match self.ticket.compare_exchange_weak(ticket, ticket + 1, Ordering::AcqRel, Ordering::Acquire) {
-                Ok(_) => return Some(next),
-                Err(current) => ticket = current,
-            }
-        }
+    /// A count of an earlier launch shows parts that are empty, or not all.
+    fn parts(&self) -> &[Part] {
+        &self.parts[..self.part_count.load(Ordering::Relaxed)]
+    }
+
+    fn take(&self, number: usize, home: usize) -> Option<u32> {
+        let parts = self.parts();
+        let (before, own) = parts.split_at(home % parts.len());
+        let may = || number <= self.workers.load(Ordering::Relaxed);
+        own.iter().chain(before).enumerate().find_map(|(at, part)| part.take(at == 0, may))
     }
 
     fn has_failed(&self) -> bool {

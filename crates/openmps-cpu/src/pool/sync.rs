@@ -12,6 +12,8 @@ const SPIN: Duration = Duration::from_micros(200);
 /// How much of that a worker keeps its core to itself. Afterwards it looks for work as often, but another thread that can run
 /// (one of OpenMP's, in an ATen op behind the kernel) gets the core at once.
 const SPIN_ALONE: Duration = Duration::from_micros(20);
+/// Most parts of a launch: more threads share them.
+pub(super) const PARTS_MAX: usize = 64;
 /// Turns between two looks at the clock.
 const TURNS: u32 = 64;
 
@@ -61,6 +63,12 @@ impl Futex {
         // SAFETY: as in `wait`.
         unsafe { libc::syscall(libc::SYS_futex, self.0.as_ptr(), wake, i32::MAX) };
     }
+}
+
+/// The core that the calling thread, a launch's participant `number`, is on.
+pub(super) fn home(number: usize) -> usize {
+    // SAFETY: the call has no arguments; it fails with a negative number where the kernel does not tell.
+    usize::try_from(unsafe { libc::sched_getcpu() }).unwrap_or(number)
 }
 
 /// Looks for `work` for a moment; whether there was some.
